@@ -78,7 +78,7 @@ def text_of(page: str) -> str:
 def blocks(page: str) -> list[Block]:
     """The fenced blocks of a page, tables of contents and API directives left out."""
     text = text_of(page)
-    found = []
+    result = []
     for match in FENCE.finditer(text):
         language, _, file = match["language"].strip().partition(" ")
         if language.startswith("{") and language != "{code-cell}":
@@ -88,5 +88,5 @@ def blocks(page: str) -> list[Block]:
             body = re.sub(r"\A(?:[ ]*:[^\n]*\n)+\n?", "", body)
             file = ""  # the name of a kernel, if anything
         line = text.count("\n", 0, match.start("fence")) + 1
-        found.append(Block(page, line, language, file, body, match["reason"]))
-    return found
+        result.append(Block(page, line, language, file, body, match["reason"]))
+    return result

@@ -64,7 +64,7 @@ def odds_loop(g, bag: Tensor, kind: str) -> Tensor:
     total = torch.zeros_like(each[0])
     for shown in itertools.product((False, True), repeat=len(each)):  # which segments show it
         if any(shown):
-            chosen = [odds for odds, there in zip(each, shown, strict=True) if there]
+            chosen = [odds for odds, exists in zip(each, shown, strict=True) if exists]
             total = total + torch.stack(chosen).prod(0)
     return total
 
@@ -113,9 +113,9 @@ def projection_by_bisection(s: Tensor, power: float) -> Tensor:
 
 def focus_true_loop(s, z, mask) -> bool:
     """FT of one bag: the best relevant segment strictly above every other that exists."""
-    there = [j for j in range(len(s)) if mask[j]]
-    relevant = [s[j] for j in there if z[j]]
-    others = [s[j] for j in there if not z[j]]
+    exists = [j for j in range(len(s)) if mask[j]]
+    relevant = [s[j] for j in exists if z[j]]
+    others = [s[j] for j in exists if not z[j]]
     return bool(relevant) and all(max(relevant) > score for score in others)
 
 

@@ -40,9 +40,9 @@ def test_the_paradigm_of_the_guide_can_be_raced(monkeypatch):
         torch.tensor([[0.2, 0.5, 0.3]]),
         torch.tensor([[[0.0, 1.0], [2.0, 0.0], [1.0, 1.0]]]),
     )
-    said = torch.log_softmax(logits, -1)[0, :, 0]
+    log_p = torch.log_softmax(logits, -1)[0, :, 0]
     loss = rule.loss(alpha, logits, lambda rows: rows, torch.tensor([0]))
-    torch.testing.assert_close(loss[0], -(0.625 * said[1] + 0.375 * said[2]))
+    torch.testing.assert_close(loss[0], -(0.625 * log_p[1] + 0.375 * log_p[2]))
 
 
 def test_the_data_set_of_the_guide_can_be_loaded(monkeypatch):
@@ -97,25 +97,25 @@ def test_the_tables_hold_what_the_guide_says(followed):
         p = {name: float(row[f"p_{name}"]) for name in ("bearing", "leak", "healthy")}
         assert sum(p.values()) == pytest.approx(1, abs=1e-5)
         assert max(p, key=p.get) == row["predicted"]
-    given = list(csv.DictReader((folder / "new.csv").read_text().splitlines()))
+    inputs = list(csv.DictReader((folder / "new.csv").read_text().splitlines()))
     windows = list(csv.DictReader((folder / "windows.csv").read_text().splitlines()))
     assert [(w["bag"], float(w["start"])) for w in windows] == [
-        (row["recording"], float(row["start"])) for row in given
+        (row["recording"], float(row["start"])) for row in inputs
     ]
 
 
 def test_the_verdict_is_one_that_can_be_acted_upon(followed):
     """Faults of three standard deviations are looked at, and never called untrustworthy."""
     folder, _ = followed
-    kept = json.loads((folder / "pumps" / "trust.json").read_text())
-    first = kept["found"][0]
-    assert first["paradigm"] == kept["chosen"]
-    grades = {own["name"]: own["verdict"]["grade"] for own in first["by_class"]}
+    stored = json.loads((folder / "pumps" / "trust.json").read_text())
+    first = stored["found"][0]
+    assert first["paradigm"] == stored["chosen"]
+    grades = {entry["name"]: entry["verdict"]["grade"] for entry in first["by_class"]}
     assert grades["healthy"] == "cannot tell"
     faults = {grades["bearing"], grades["leak"]}
     assert faults & {"trust", "trust with care"}
     assert "do not trust" not in faults
-    assert len(kept["found"]) == 4
+    assert len(stored["found"]) == 4
 
 
 def test_other_commands_that_the_guide_names_exist():

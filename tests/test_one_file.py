@@ -99,6 +99,13 @@ def test_paradigm_data_set_and_metric_are_in_the_numbers_of_a_race(race):
     assert weight["low"] <= weight["mean"] <= weight["high"]
 
 
+def test_paradigm_and_metric_are_in_the_table_of_the_terminal(cli, race):
+    table = cli("resume", "race")  # a finished run: its table, without training
+    assert re.search(r"┃ Largest", table)
+    assert re.search(r"│ top2 +│", table)
+    assert "rings, m = 9, 2 seeds" in table
+
+
 def test_paradigm_data_set_and_metric_are_in_the_report(race, folder):
     page = (folder / "race" / "report.html").read_text("utf-8")
     assert "Top two" in page
@@ -122,7 +129,8 @@ from fastapi.testclient import TestClient
 from foveate.lab.server.app import create_app
 client = TestClient(create_app(), base_url="http://127.0.0.1")
 get = lambda path: client.get(f"/api/{path}").json()
-print(json.dumps({path: get(path) for path in PATHS}))
+from foveate.lab.requests import lab_paradigms
+print(json.dumps({path: get(path) for path in PATHS} | {"choices": lab_paradigms()}))
 """
 
 
@@ -136,6 +144,7 @@ def lab(run, race):
 def test_paradigm_and_metric_are_in_the_lab(lab):
     assert lab["theme"]["metrics"]["top_weight"]["heading"] == "Largest weight, %"
     assert lab["theme"]["paradigms"]["top2"]["label"] == "Top two"
+    assert "top2" in lab["choices"]  # of live trainings
 
 
 def test_claim_is_in_the_lab(lab):

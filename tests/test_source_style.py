@@ -47,8 +47,8 @@ def test_lines_of_scripts_and_style_sheets_are_short():
 
 def unannotated(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
     """Arguments without annotation, and "return" if the result has none."""
-    given = function.args
-    arguments = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
+    inputs = function.args
+    arguments = [*inputs.posonlyargs, *inputs.args, *inputs.kwonlyargs, inputs.vararg, inputs.kwarg]
     names = [a.arg for a in arguments if a is not None and a.annotation is None]
     return [n for n in names if n not in ("self", "cls")] + ["return"] * (function.returns is None)
 

@@ -75,6 +75,14 @@ TABLES: Mapping[str, tuple[str, str, Callable[[Result], str]]] = {
             table_with_duration, measures={"SAIF %": ".1f", "accuracy %": ".1f", "mean a_z": ".3f"}
         ),
     ),
+    "taught": (
+        "taught",
+        "four-sets",
+        partial(
+            group_table,
+            measures=dict.fromkeys(("accuracy %", "FT %", "FT by another auditor %"), ".1f"),
+        ),
+    ),
     "trust": ("trust", "", partial(group_table, measures=TRUST_SHORT)),
     "trust-second": ("trust-second", "", partial(group_table, measures=TRUST_MEASURES)),
     "mnist-bags": (

@@ -1,6 +1,8 @@
 """Valid files of every layout that foveate reads, and ways to damage them."""
 
 import json
+import os
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,13 +11,16 @@ import h5py
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import zarr
 from PIL import Image
 
 from foveate.data.features.image_sources import find_pictures
+from foveate.errors import FoveateError
 from foveate.io import read_bags
 from foveate.io.check import describe, problems
 from foveate.metrics.alignment import read_pharaoh
 from foveate.text.corpora.user_files import read_pairs, read_texts
+from foveate.userdata.source import fingerprint
 
 __all__ = ["CHANGES", "LAYOUTS", "Layout", "damage", "write_csv"]
 
@@ -62,6 +67,25 @@ def write_parquet(folder: Path) -> Path:
     """A Parquet table."""
     pq.write_table(pa.Table.from_pylist(rows()), folder / "t.parquet")
     return folder / "t.parquet"
+
+
+def write_vectors(folder: Path) -> Path:
+    """A Parquet table with a column of lists of numbers."""
+    table = pa.Table.from_pylist([{**row, "v": [row["a"], row["b"], 1.0]} for row in rows()])
+    pq.write_table(table, folder / "v.parquet", row_group_size=10)
+    return folder / "v.parquet"
+
+
+def write_zarr(folder: Path) -> Path:
+    """A Zarr store per bag, with a table of labels."""
+    root = folder / "zarr"
+    generator = np.random.default_rng(0)
+    for i in range(4):
+        group = zarr.open_group(str(root / f"s{i}.zarr"), mode="w")
+        group["features"] = generator.normal(size=(3, 2))
+    lines = [f"s{i},{'uv'[i % 2]}" for i in range(4)]
+    (root / "labels.csv").write_text("slide_id,label\n" + "\n".join(lines) + "\n")
+    return root
 
 
 def write_npz(folder: Path) -> Path:
@@ -159,6 +183,35 @@ def _bags(path: Path) -> str:
     return str((describe(bags), [str(problem) for problem in problems(bags)]))
 
 
+def _contents(path: Path, gigabytes: str) -> str:
+    """Everything that a fit uses of bags, with a limit of memory; the error if they are refused."""
+    os.environ["FOVEATE_MEMORY"] = gigabytes
+    try:
+        bags = read_bags(path)
+        return str((fingerprint(bags), bags.columns, [str(p) for p in problems(bags)]))
+    except FoveateError as error:
+        return f"refused: {error}"
+    finally:
+        del os.environ["FOVEATE_MEMORY"]
+
+
+def _streamed(path: Path) -> str:
+    """Bags through a mapped file, refused or as they are read into memory."""
+    with tempfile.TemporaryDirectory() as cache:
+        before = os.environ.get("FOVEATE_CACHE")
+        os.environ["FOVEATE_CACHE"] = cache
+        try:
+            mapped, loaded = (_contents(path, gigabytes) for gigabytes in ("1e-9", "1"))
+        finally:
+            del os.environ["FOVEATE_CACHE"]
+            os.environ.update({} if before is None else {"FOVEATE_CACHE": before})
+    if mapped.startswith("refused"):
+        raise FoveateError(mapped)
+    if mapped != loaded:
+        raise AssertionError(f"numbers differ: {mapped} from a mapped file, {loaded} in memory")
+    return loaded
+
+
 def _texts(path: Path) -> str:
     texts = read_texts(path)
     return str((texts.vocabulary.words, texts.classes, texts.y_train.tolist()))
@@ -200,6 +253,10 @@ LAYOUTS = {
     "pairs": Layout(write_pairs, _pairs),
     "links": Layout(write_links, lambda path: str(read_pharaoh(path))),
     "images": Layout(write_images, _images),
+    "parquet, mapped": Layout(write_vectors, _streamed),
+    "npy, mapped": Layout(write_npy, _streamed),
+    "hdf5, mapped": Layout(write_hdf5, _streamed),
+    "zarr, mapped": Layout(write_zarr, _streamed),
 }
 
 

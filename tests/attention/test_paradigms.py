@@ -296,9 +296,9 @@ def test_top_marginal_predicts_uniformly_for_other_segments():
 def test_witness_term_is_the_log_probability_of_the_drawn_segment():
     alpha, x, g, y = case()
     places = torch.tensor([[0], [4], [2], [2]])
-    asked = WithWitness(Soft(), 0.7).loss(alpha, x, g, y, places)
+    query = WithWitness(Soft(), 0.7).loss(alpha, x, g, y, places)
     said = [oracles.log_prob_loop(g, x[i, places[i, 0]])[y[i]] for i in range(4)]
-    torch.testing.assert_close(asked, Soft().loss(alpha, x, g, y) - 0.7 * torch.stack(said))
+    torch.testing.assert_close(query, Soft().loss(alpha, x, g, y) - 0.7 * torch.stack(said))
     torch.testing.assert_close(
         WithWitness(Soft()).loss(alpha, x, g, y), Soft().loss(alpha, x, g, y)
     )

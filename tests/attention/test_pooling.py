@@ -253,13 +253,13 @@ def test_credit_of_mean_pooling_is_exact_for_a_linear_classifier():
 def test_every_paradigm_has_evidence_for_every_segment_and_class(name):
     alpha, x, g, _ = case()
     rule = PARADIGMS.get(name)()
-    found = rule.evidence(alpha, x, g)
-    assert found.shape == (4, 5, 4)
-    torch.testing.assert_close(found.sum(2), torch.zeros(4, 5, dtype=x.dtype))
+    result = rule.evidence(alpha, x, g)
+    assert result.shape == (4, 5, 4)
+    torch.testing.assert_close(result.sum(2), torch.zeros(4, 5, dtype=x.dtype))
     alone = rule.segment_logits(alpha, x, g)
     assert alone.shape == (4, 5, 4)
     torch.testing.assert_close(alone.sum(2), torch.zeros(4, 5, dtype=x.dtype))
-    torch.testing.assert_close(WithEntropy(rule).evidence(alpha, x, g), found)
+    torch.testing.assert_close(WithEntropy(rule).evidence(alpha, x, g), result)
     torch.testing.assert_close(WithEntropy(rule).segment_logits(alpha, x, g), alone)
 
 

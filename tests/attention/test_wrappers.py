@@ -50,20 +50,20 @@ def test_supervision_adds_minus_log_mass_where_relevance_is_known():
 def test_supervision_reaches_the_gradient_and_only_by_name():
     bags = random_bag(12)
     z = bags.mask & (torch.arange(bags.m) == 0)
-    told, blind = Bag(bags.x, bags.y, z, bags.mask), Bag(bags.x, bags.y, None, bags.mask)
+    informed, blind = Bag(bags.x, bags.y, z, bags.mask), Bag(bags.x, bags.y, None, bags.mask)
 
     def trained(train, rule):
         return fit(
             lambda: FCAM(mlp(3, 1, (4,)), mlp(3, 3, (4,))),
             train,
-            told,
+            informed,
             rule,
             epochs=3,
             seeds=[0, 1],
         ).trained.flat
 
     plain = WithClassWeights(Soft(), (1.0, 2.0, 1.0))
-    assert torch.equal(trained(told, plain), trained(blind, plain))
-    assert not torch.equal(trained(told, WithFocus(plain)), trained(told, plain))
+    assert torch.equal(trained(informed, plain), trained(blind, plain))
+    assert not torch.equal(trained(informed, WithFocus(plain)), trained(informed, plain))
     with pytest.raises(FoveateError, match="whose relevant segments are known"):
         trained(blind, WithFocus(plain))

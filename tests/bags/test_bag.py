@@ -111,10 +111,10 @@ def test_pad_preserves_rows(lengths, seed):
     bag = pad(bags, y, z, group)
     assert bag.m == max(lengths)
     assert len(bag.x.bank) == sum(lengths)  # nothing is stored for padding
-    for i, own in enumerate(bags):
-        k = len(own)
+    for i, member in enumerate(bags):
+        k = len(member)
         assert bag.mask[i].tolist() == [True] * k + [False] * (bag.m - k)
-        assert torch.equal(bag.dense()[i, :k], own)
+        assert torch.equal(bag.dense()[i, :k], member)
         assert bag.z[i].tolist() == z[i].tolist() + [False] * (bag.m - k)
     assert torch.equal(bag.group, group)
 
@@ -145,11 +145,11 @@ def test_a_padded_batch_attends_as_bag_by_bag(map, layer):
     bags, y, _ = ragged([3, 1, 6, 4])
     net, bag = model(map, layer), pad(bags, y)
     together = net.attend(bag.x, bag.mask)
-    for i, own in enumerate(bags):
-        alone = net.attend(own[None], None)
-        torch.testing.assert_close(together.alpha[i, : len(own)], alone.alpha[0])
-        torch.testing.assert_close(together.s[i, : len(own)], alone.s[0])
-        assert (together.alpha[i, len(own) :] == 0).all()
+    for i, member in enumerate(bags):
+        alone = net.attend(member[None], None)
+        torch.testing.assert_close(together.alpha[i, : len(member)], alone.alpha[0])
+        torch.testing.assert_close(together.s[i, : len(member)], alone.s[0])
+        assert (together.alpha[i, len(member) :] == 0).all()
 
 
 @settings(max_examples=10)
@@ -166,8 +166,8 @@ def test_a_padded_batch_has_the_losses_and_readings_of_bag_by_bag(lengths, seed)
         aux = draws if rule.draws else None
         loss = rule.loss(focus.alpha, focus.h, net.g, bag.y, aux)
         read = rule.log_prob(focus.alpha, focus.h, net.g)
-        for i, own in enumerate(bags):
-            alone = net.attend(own[None], None)
+        for i, member in enumerate(bags):
+            alone = net.attend(member[None], None)
             given = (alone.alpha, alone.h, net.g)
             one = rule.loss(*given, y[i : i + 1], None if aux is None else aux[i : i + 1])
             torch.testing.assert_close(loss[i], one[0])

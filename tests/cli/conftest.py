@@ -9,7 +9,7 @@ from .typed import SOFT, call
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
+def workdir(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("FOVEATE_RUNS", raising=False)
     monkeypatch.setenv("FOVEATE_CACHE", str(tmp_path / "cache"))

@@ -26,28 +26,28 @@ def as_json(capsys, *arguments):
 
 
 def test_flow_gives_the_exact_solution(capsys):
-    found = as_json(capsys, "flow", "vr23", "--m", "20", "--classes", "20", "--until", "1000")
-    assert list(found) == ["t", "soft", "hard", "lvml"]
-    assert len(found["t"]) == 200
+    result = as_json(capsys, "flow", "vr23", "--m", "20", "--classes", "20", "--until", "1000")
+    assert list(result) == ["t", "soft", "hard", "lvml"]
+    assert len(result["t"]) == 200
     expected = {"soft": (6.31401, 5.54314), "hard": (5.75676, 6.81206), "lvml": (6.32938, 6.16296)}
     for name, (mu, nu) in expected.items():
-        assert list(found[name]) == ["mu", "nu", "alpha", "beta", "loss"]
-        assert found[name]["mu"][-1] == pytest.approx(mu, abs=1e-5)
-        assert found[name]["nu"][-1] == pytest.approx(nu, abs=1e-5)
+        assert list(result[name]) == ["mu", "nu", "alpha", "beta", "loss"]
+        assert result[name]["mu"][-1] == pytest.approx(mu, abs=1e-5)
+        assert result[name]["nu"][-1] == pytest.approx(nu, abs=1e-5)
 
 
 def test_a_fixed_focus_has_no_nu(capsys):
-    found = as_json(capsys, "flow", "--alpha", "0.4", "--points", "5", "--until", "50")
-    assert found["soft"]["nu"] is None
-    assert found["hard"]["alpha"] == [0.4] * 5
-    exact = vr23.exact_fixed("lvml", np.array(found["t"]), 0.4, 20)
-    np.testing.assert_allclose(found["lvml"]["mu"], exact)
+    result = as_json(capsys, "flow", "--alpha", "0.4", "--points", "5", "--until", "50")
+    assert result["soft"]["nu"] is None
+    assert result["hard"]["alpha"] == [0.4] * 5
+    exact = vr23.exact_fixed("lvml", np.array(result["t"]), 0.4, 20)
+    np.testing.assert_allclose(result["lvml"]["mu"], exact)
 
 
 def test_a_switch_adds_the_hybrid(capsys):
-    found = as_json(capsys, "flow", "--switch", "400", "--points", "11")
-    before = [t <= 400 for t in found["t"]]
-    for t, soft, hybrid in zip(before, found["soft"]["nu"], found["hybrid"]["nu"], strict=True):
+    result = as_json(capsys, "flow", "--switch", "400", "--points", "11")
+    before = [t <= 400 for t in result["t"]]
+    for t, soft, hybrid in zip(before, result["soft"]["nu"], result["hybrid"]["nu"], strict=True):
         assert (soft == pytest.approx(hybrid)) == t
 
 
@@ -78,19 +78,19 @@ def test_flow_draws_and_tells_the_best_switch(capsys, tmp_path):
 def test_bad_input_is_one_sentence(arguments, sentence, capsys, tmp_path):
     with pytest.raises(SystemExit) as stopped:
         main(arguments)
-    said = capsys.readouterr().err
+    message = capsys.readouterr().err
     assert stopped.value.code == 2
-    assert said.startswith("foveate: ")
-    assert sentence in said
-    assert "Traceback" not in said
+    assert message.startswith("foveate: ")
+    assert sentence in message
+    assert "Traceback" not in message
     assert not list(tmp_path.glob("runs/*"))
 
 
 def test_run_leaves_findings_and_a_page(capsys, tmp_path):
-    found = as_json(capsys, "run", "toy-classifier", "--scale", "smoke", "--set", "points=50")
-    run = open_run(found["run"])
+    result = as_json(capsys, "run", "toy-classifier", "--scale", "smoke", "--set", "points=50")
+    run = open_run(result["run"])
     assert run.manifest["config"]["settings"]["points"] == 50
-    assert {f["claim"] for f in found["findings"]} == {"blog21:B1", "blog21:B2", "blog21:B3"}
+    assert {f["claim"] for f in result["findings"]} == {"blog21:B1", "blog21:B2", "blog21:B3"}
     page = (run.path / "report.html").read_text()
     assert page.count('role="img"') == 3
     assert "<script" not in page
@@ -135,14 +135,14 @@ def test_a_run_of_another_size_is_not_shown_as_this_scale(capsys, tmp_path):
 def test_local_results_are_next_to_shipped_results(monkeypatch, capsys):
     main(["run", "toy-classifier", "--scale", "small", "--out", "runs/claims-small/toy-classifier"])
     capsys.readouterr()
-    shipped, found = shipped_ledger(), as_json(capsys, "claims")
-    assert [e["claim"] for e in found["claims"]] == list(all_claims())
-    for entry, before in zip(found["claims"], shipped.entries, strict=True):
+    shipped, result = shipped_ledger(), as_json(capsys, "claims")
+    assert [e["claim"] for e in result["claims"]] == list(all_claims())
+    for entry, before in zip(result["claims"], shipped.entries, strict=True):
         if before.experiment != "toy-classifier":
             assert entry["finding"] == (before.finding and asdict(before.finding))
             assert entry["scale"] == before.scale
     assert list(known_ledger("small").runs) == ["toy-classifier"]
-    assert found["versions"].keys() == shipped.versions.keys()
+    assert result["versions"].keys() == shipped.versions.keys()
     theirs = shipped.versions["toy-classifier"]
     larger = replace(shipped, versions={"toy-classifier": {**theirs, "scale": "paper"}})
     monkeypatch.setattr("foveate.studies.ledger.shipped_ledger", lambda: larger)
@@ -207,11 +207,11 @@ def test_experiments_side_by_side_equal_one_alone(tmp_path):
     from foveate.jobs.experiment import findings_of, start_experiment
     from foveate.studies.parallel_runs import run_in_parallel
 
-    told = []
+    reported = []
     places = {name: tmp_path / "both" / name for name in ("flows", "toy-classifier")}
     places["flows"].parent.mkdir()
-    run_in_parallel(places, "smoke", lambda *words: told.append(words), processes=2)
-    assert ("toy-classifier", 2, 2) in told
+    run_in_parallel(places, "smoke", lambda *words: reported.append(words), processes=2)
+    assert ("toy-classifier", 2, 2) in reported
     alone = start_experiment("toy-classifier", "smoke", out=tmp_path / "alone")
     assert findings_of(open_run(places["toy-classifier"])) == findings_of(alone)
 

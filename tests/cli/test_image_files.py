@@ -36,8 +36,8 @@ def parquet(folder):
     return folder
 
 
-def test_user_files_are_cut_into_mosaics(here):
-    path = images(here / "mine.npz")
+def test_user_files_are_cut_into_mosaics(workdir):
+    path = images(workdir / "mine.npz")
     flags = [*SOFT, "--m", "3", "--foreground", "4,1", "--json"]
     answer = json.loads(succeed("race", path, *flags))
     assert answer["data"] == str(path)
@@ -47,7 +47,7 @@ def test_user_files_are_cut_into_mosaics(here):
     assert run.manifest["sizes"]["classes"] == ["4", "1"]
     assert run.manifest["sizes"]["segment"] == [1, 4, 4]
     assert set(run.record("soft").final["y"].flatten().tolist()) == {0, 1}
-    folder = parquet(here / "images")
+    folder = parquet(workdir / "images")
     flags = [*SOFT, "--m", "3", "--foreground", "0,1,2", "--label", "kind", "--json"]
     answer = json.loads(succeed("race", "images", *flags))
     assert answer["data"] == str(folder)  # so that the run can be resumed from anywhere
@@ -67,15 +67,15 @@ def test_user_files_are_cut_into_mosaics(here):
         (["--foreground", "0,1", "--net", "vr23"], "'vr23' reads 3×32×32 images"),
     ],
 )
-def test_files_that_do_not_fit_leaves_no_files(here, flags, sentence):
-    path = images(here / "mine.npz")
+def test_files_that_do_not_fit_leaves_no_files(workdir, flags, sentence):
+    path = images(workdir / "mine.npz")
     assert sentence in complain("race", path, *flags)
-    assert contents(here).keys() == {"mine.npz"}
+    assert contents(workdir).keys() == {"mine.npz"}
 
 
-def test_pixels_that_are_not_numbers_are_found(here):
-    path = images(here / "mine.npz", bad=17)
+def test_pixels_that_are_not_numbers_are_found(workdir):
+    path = images(workdir / "mine.npz", bad=17)
     assert "array 'X', row 17: must be finite" in complain("race", path, "--foreground", "0,1")
-    (here / "half.npz").write_bytes(path.read_bytes()[:300])
+    (workdir / "half.npz").write_bytes(path.read_bytes()[:300])
     assert "half.npz is neither" in complain("race", "half.npz", "--foreground", "0,1")
     assert list_runs() == []

@@ -51,9 +51,9 @@ from .typed import SOFT, call, complain, contents
     ],
     ids=lambda value: shlex.join(value) if isinstance(value, list) else "",
 )
-def test_a_mistake_is_one_sentence_and_leaves_no_files(here, arguments, sentence):
+def test_a_mistake_is_one_sentence_and_leaves_no_files(workdir, arguments, sentence):
     assert sentence in complain(*arguments)
-    assert contents(here) == {}
+    assert contents(workdir) == {}
     assert list_runs() == []
 
 
@@ -73,33 +73,33 @@ def test_a_mistake_is_one_sentence_and_leaves_no_files(here, arguments, sentence
         ("[race]\nseeds = 2\n", "unknown setting 'race'"),
     ],
 )
-def test_a_typo_in_toml(here, text, sentence):
-    (here / "race.toml").write_text(text)
+def test_a_typo_in_toml(workdir, text, sentence):
+    (workdir / "race.toml").write_text(text)
     assert sentence in complain("race", "error-mode-1", "--config", "race.toml")
-    assert contents(here).keys() == {"race.toml"}
+    assert contents(workdir).keys() == {"race.toml"}
 
 
-def test_folders_that_cannot_be_written(here, quick, monkeypatch):
-    (here / "file").write_text("dear")
-    before = contents(here)
+def test_folders_that_cannot_be_written(workdir, quick, monkeypatch):
+    (workdir / "file").write_text("dear")
+    before = contents(workdir)
     assert "file is not empty" in complain("race", "error-mode-1", *SOFT, "--out", "file")
     assert "cannot make the folder" in complain("race", "error-mode-1", *SOFT, "--out", "file/x/y")
     sentence = complain("race", "error-mode-1", *SOFT, "--out", quick)
     assert sentence.endswith("copy is not empty: go on with 'foveate resume'")
     assert "file" in complain("report", quick, "--out", "file/page.html")
-    assert "file" in complain("report", quick, "--out", here / "nowhere" / "file" / "page.html")
+    assert "file" in complain("report", quick, "--out", workdir / "nowhere" / "file" / "page.html")
     monkeypatch.setenv("FOVEATE_RUNS", "file")
     assert "cannot make the folder file" in complain("race", "error-mode-1", *SOFT)
-    assert contents(here) == before
+    assert contents(workdir) == before
 
 
-def test_figures_need_a_folder(here, quick):
-    (here / "file").write_text("dear")
+def test_figures_need_a_folder(workdir, quick):
+    (workdir / "file").write_text("dear")
     code, _, err = call("report", quick, "--figures", "file")
     assert code == 2
     assert err.startswith("foveate: ")
     assert len(err.splitlines()) == 1
-    assert (here / "file").read_text() == "dear"
+    assert (workdir / "file").read_text() == "dear"
 
 
 def cut(path):
@@ -152,7 +152,7 @@ def test_a_manifest_with_another_config_does_not_resume(quick, key, value, sente
     assert sentence in complain("resume", quick)
 
 
-def test_data_sets_that_are_not_here_leave_no_run(here, monkeypatch):
+def test_data_sets_that_are_not_here_leave_no_run(workdir, monkeypatch):
     def offline(hub_id):
         raise ConnectionError("no network")
 

@@ -47,8 +47,8 @@ def test_a_race_prints_a_table_and_leaves_a_run(finished):
     assert [row[0].strip() for row in rows] == FIVE
     for (name, record), row in zip(open_run(folder).records().items(), rows, strict=True):
         interval = mean_interval(100 * record.last("accuracy"), within=(0, 100))
-        shown = f"{interval.mean:.1f} [{interval.low:.1f}, {interval.high:.1f}]"
-        assert row[1].strip() == shown, name
+        text = f"{interval.mean:.1f} [{interval.low:.1f}, {interval.high:.1f}]"
+        assert row[1].strip() == text, name
         assert row[5].strip() == f"{np.mean(record.meta['classifier_calls']):,.0f}"
     assert lines[-1] == f"report: {folder / 'report.html'}"
     assert err.splitlines() == [f"{name}: 2 of 2 done" for name in FIVE]
@@ -89,7 +89,7 @@ def test_names_with_brackets_are_printed_as_they_are(quick):
     assert out.getvalue().splitlines()[-1] == f"report: {odd / 'report.html'}"
 
 
-def test_json_has_the_promised_keys_and_the_numbers_of_the_records(here):
+def test_json_has_the_promised_keys_and_the_numbers_of_the_records(workdir):
     out = succeed("race", "digits", *TINY, "--m", "4", "--json")
     answer = json.loads(out)
     (run,) = list_runs()
@@ -116,7 +116,7 @@ def test_json_has_the_promised_keys_and_the_numbers_of_the_records(here):
     assert calls == {"soft": 100, "hard": 400, "lvml": 400, "hybrid": 100, "witness": 350}
 
 
-def test_the_command_in_the_manifest_repeats_the_race(here, monkeypatch):
+def test_the_command_in_the_manifest_repeats_the_race(workdir, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["foveate", "race", "error-mode-1", *SOFT, "--lr", ".02"])
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         main()
@@ -162,9 +162,9 @@ def test_resuming_a_stopped_run_equals_an_uninterrupted_run(finished, race):
     assert open_run(race).manifest["resolved"] == open_run(finished[0]).manifest["resolved"]
 
 
-def test_runs_are_listed_newest_first(here, quick, monkeypatch):
+def test_runs_are_listed_newest_first(workdir, quick, monkeypatch):
     assert succeed("runs") == "no runs in runs\n"
-    runs = here / "runs"
+    runs = workdir / "runs"
     for name, day in (("old", "01"), ("new", "02")):
         shutil.copytree(quick, runs / name)
         open_run(runs / name).update(created=f"2001-01-{day}T00:00:00+00:00")
@@ -175,31 +175,31 @@ def test_runs_are_listed_newest_first(here, quick, monkeypatch):
     assert "soft" in rows[0]
     assert "2001-01-02 00:00" in rows[0]
     assert "done" in rows[0]
-    assert "copy" in succeed("runs", here)
-    monkeypatch.setenv("FOVEATE_RUNS", str(here))
+    assert "copy" in succeed("runs", workdir)
+    monkeypatch.setenv("FOVEATE_RUNS", str(workdir))
     assert "copy" in succeed("runs")
 
 
-def test_a_report_is_rebuilt_or_compares_several(here, quick):
+def test_a_report_is_rebuilt_or_compares_several(workdir, quick):
     (quick / "report.html").unlink()
     assert succeed("report", quick) == f"{quick / 'report.html'}\n"
     assert "error-mode-1" in (quick / "report.html").read_text()
-    shutil.copytree(quick, here / "other")
+    shutil.copytree(quick, workdir / "other")
     assert succeed("report", quick, "other") == "report.html\n"
-    both = (here / "report.html").read_text()
+    both = (workdir / "report.html").read_text()
     assert "other" in both
     assert "copy" in both
 
 
-def test_figures_come_as_svg_and_png(here, quick):
-    flags = ["--out", here / "page.html", "--figures", here / "figures"]
+def test_figures_come_as_svg_and_png(workdir, quick):
+    flags = ["--out", workdir / "page.html", "--figures", workdir / "figures"]
     lines = succeed("report", quick, *flags).splitlines()
-    assert lines[0] == str(here / "page.html")
-    assert "error-mode-1" in (here / "page.html").read_text()
+    assert lines[0] == str(workdir / "page.html")
+    assert "error-mode-1" in (workdir / "page.html").read_text()
     files = [Path(line) for line in lines[1:]]
     assert {path.suffix for path in files} == {".svg", ".png"}
     assert len(files) == len(set(files))
-    assert sorted(files) == sorted((here / "figures").iterdir())
+    assert sorted(files) == sorted((workdir / "figures").iterdir())
     for path in files:
         head = path.read_bytes()[:8]
         assert head == b"\x89PNG\r\n\x1a\n" if path.suffix == ".png" else head.startswith(b"<svg")
@@ -226,8 +226,8 @@ def test_experiments_are_listed():
     assert (code, err) == (0, "")
 
 
-def test_a_toml_file_says_the_same_as_flags_and_flags_win(here):
-    (here / "race.toml").write_text(
+def test_a_toml_file_says_the_same_as_flags_and_flags_win(workdir):
+    (workdir / "race.toml").write_text(
         'data = "error-mode-2"\nseeds = 2\nn = 50\nn-test = 40\nepochs = 3\n'
         'paradigms = ["soft"]\nlr = 0.5\nswitch = 0.25\n'
     )
@@ -247,7 +247,7 @@ def test_a_toml_file_says_the_same_as_flags_and_flags_win(here):
     assert named["data"] == "error-mode-1"  # the name on the command line wins too
 
 
-def test_equal_compute_sets_the_epochs_of_each_paradigm(here):
+def test_equal_compute_sets_the_epochs_of_each_paradigm(workdir):
     flags = ["--seeds", "1", "--n", "20", "--n-test", "10", "--epochs", "20", "--switch", "0.5"]
     answer = json.loads(succeed("race", "error-mode-1", *flags, "--equal-compute", "--json"))
     run = open_run(answer["run"])
@@ -265,7 +265,7 @@ def test_equal_compute_sets_the_epochs_of_each_paradigm(here):
         assert record.meta["epochs_run"] == epochs[name]
 
 
-def test_maps_and_regulariser_reach_the_training(here):
+def test_maps_and_regulariser_reach_the_training(workdir):
     flags = ["--map", "sparsemax", "--entropy", "0.1", "--net", "mlp", "--layer", "last"]
     answer = json.loads(succeed("race", "error-mode-1", *SOFT, *flags, "--json"))
     run = open_run(answer["run"])

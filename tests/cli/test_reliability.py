@@ -3,10 +3,15 @@
 import csv
 import io
 import json
+import os
 import shutil
+import subprocess
+import sys
 import zipfile
+from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from cli.typed import call
@@ -14,6 +19,7 @@ from cli.typed import call
 TRAINING = ["--paradigms", "soft", "--seeds", "1", "--epochs", "1"]
 FIT = [*TRAINING, "--folds", "1", "--no-verdict"]
 BAGS = 30
+ROOT = Path(__file__).parents[2]
 
 
 def write(path, change=None, seed=0, bags=BAGS):
@@ -137,6 +143,28 @@ def test_missing_numbers_are_imputed_or_refused(tmp_path):
     assert "line 2, column 'a'" in err
 
 
+def test_commas_that_nothing_decides_are_refused(tmp_path):
+    path = tmp_path / "t.tsv"
+    lines = ["bag\tlabel\ta\tb", *(f"b{i // 3}\tu\t1,{100 + i}\t{i}" for i in range(30))]
+    path.write_text("\n".join(lines))
+    code, _, err = call("check", path)
+    assert code == 2
+    assert "line 2, column 'a': '1,100' may mean 1100 or 1.100" in err
+
+
+@pytest.mark.parametrize("name", ["", "Unnamed: 0"])
+def test_the_index_of_a_sorted_table_is_no_feature(tmp_path, name):
+    path = write(tmp_path / "t.csv", lambda i, _: {name: 7 * (i // 3 % 2 * 1000 + i)})
+    assert features(path) == ["a", "b"]
+    assert "an index as pandas stores it" in call("check", path, "--json")[1]
+
+
+def test_a_column_of_numbers_and_texts_is_a_warning(tmp_path):
+    path = write(tmp_path / "t.csv", lambda i, _: {"c": "high" if i % 2 else i})
+    assert features(path) == ["a", "b"]
+    assert "45 of 90 cells are numbers" in call("check", path, "--json")[1]
+
+
 def test_labels_that_differ_by_spelling_are_a_warning(tmp_path):
     path = write(tmp_path / "t.csv", lambda i, row: {"label": "U" if i < 12 else row["label"]})
     assert "--merge-labels" in call("check", path)[1]
@@ -223,6 +251,77 @@ def test_mistakes_are_one_sentence(command, tmp_path, monkeypatch):
     assert code == 2
     assert err.startswith("foveate: ")
     assert "Traceback" not in err
+
+
+def test_a_closed_pipe_is_no_error(fit):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    command = [sys.executable, "-c", "from foveate.cli import main; main()", "check"]
+    with subprocess.Popen(
+        [*command, str(fit / "t.csv"), "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
+        text=True,
+    ) as process:
+        process.stdout.close()
+        assert process.stderr.read() == ""
+
+
+def test_two_resumes_of_one_run_exclude_each_other(fit, tmp_path):
+    from foveate.records.locking import lock_run
+
+    run = shutil.copytree(fit / "run", tmp_path / "run")
+    with lock_run(run):
+        code, _, err = call("resume", run)
+    assert code == 2
+    assert "is being computed by another process" in err
+
+
+def test_bags_do_not_depend_on_free_memory(tmp_path, monkeypatch):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path = write(tmp_path / "t.csv", lambda i, _: {"hospital": i // 12})
+    rows = csv.DictReader(path.read_text().splitlines())
+    numbers = {"a": float, "b": float, "hospital": int}
+    cells = [{k: numbers.get(k, str)(v) for k, v in row.items()} for row in rows]
+    parquet.write_table(pa.Table.from_pylist(cells), tmp_path / "t.parquet")
+    loaded = call("check", tmp_path / "t.parquet", "--json")
+    monkeypatch.setenv("FOVEATE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("FOVEATE_MEMORY", "1e-9")
+    assert call("check", tmp_path / "t.parquet", "--json")[:2] == loaded[:2]
+    assert json.loads(loaded[1])["description"]["columns"] == ["a", "b"]
+
+
+def test_parts_that_were_never_written_stop_fit(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    (tmp_path / "h5").mkdir()
+    for i in range(20):
+        with h5py.File(tmp_path / "h5" / f"b{i}.h5", "w") as file:
+            stored = file.create_dataset("features", (4, 2), "f4", chunks=(2, 2))
+            stored[: 2 if i == 7 else 4] = i
+    lines = ["bag,label", *(f"b{i},{'uv'[i % 2]}" for i in range(20))]
+    (tmp_path / "h5" / "labels.csv").write_text("\n".join(lines))
+    code, _, err = call("fit", tmp_path / "h5", *FIT, "--out", tmp_path / "run")
+    assert code == 2
+    assert "b7.h5': parts were never written" in err
+    assert "--force unwritten-parts" in err
+
+
+def test_an_empty_rationale_is_skipped(tmp_path):
+    document = {"classification": "u", "document": "a b c", "annotation_id": "r"}
+    spans = [{"start_token": 1, "end_token": 2}, {"start_token": 2, "end_token": 2}]
+    lines = [
+        {
+            **document,
+            "annotation_id": f"r{i}",
+            "classification": "uv"[i % 2],
+            "evidences": [spans[: 1 + (i == 3)]],
+        }
+        for i in range(6)
+    ]
+    (tmp_path / "e.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    code, out, _ = call("check", tmp_path / "e.jsonl")
+    assert code == 0
+    assert "warning" in out
 
 
 def test_the_doctor_examines_runs(fit, tmp_path):

@@ -53,11 +53,11 @@ def right_bert():
 
 
 @pytest.fixture
-def reviews(here):
+def reviews(workdir):
     """Texts that say "good" somewhere, or not; a saved Bert that finds it."""
     chance = np.random.default_rng(0)
     others = ["film", "a", "the", "very", "dull", "it", "was", "plot", "seen"]
-    with (here / "reviews.csv").open("w", newline="") as file:
+    with (workdir / "reviews.csv").open("w", newline="") as file:
         rows = csv.writer(file)
         rows.writerow(["text", "label"])
         for i in range(80):
@@ -65,14 +65,14 @@ def reviews(here):
             if i % 2:
                 words[int(chance.integers(7))] = "good"
             rows.writerow([" ".join(words), "yes" if i % 2 else "no"])
-    right_bert().save_pretrained(here / "bert")
-    tokenizer().save_pretrained(here / "bert")
-    return here
+    right_bert().save_pretrained(workdir / "bert")
+    tokenizer().save_pretrained(workdir / "bert")
+    return workdir
 
 
 def test_read_with_a_saved_classifier(reviews):
-    said = succeed("read", "reviews.csv", "--model", "bert", "--out", "page.html")
-    assert "100 % of texts right" in said
+    output = succeed("read", "reviews.csv", "--model", "bert", "--out", "page.html")
+    assert "100 % of texts right" in output
     numbers = json.loads((reviews / "page.numbers.json").read_text())
     assert numbers["texts"] == 80
     assert numbers["accuracy"] == 1.0
@@ -111,13 +111,17 @@ def test_explain_with_a_saved_classifier(reviews):
 
 
 def test_a_saved_classifier_gets_a_verdict_and_is_named_contextual_or_not(reviews):
-    found = examine_files(ExamineRequest("reviews.csv", model="bert", absent=("no",)))
-    assert found["paradigm"] == "BertForSequenceClassification"
-    assert "pieces merged to words" in found["notes"][0]
-    yes = found["by_class"][found["classes"].index("yes")]
+    result = examine_files(ExamineRequest("reviews.csv", model="bert", absent=("no",)))
+    assert result["paradigm"] == "BertForSequenceClassification"
+    assert "pieces merged to words" in result["notes"][0]
+    yes = result["by_class"][result["classes"].index("yes")]
     assert yes["estimate"] > 0.9
     assert yes["accuracy"] == 1.0
     assert yes["verdict"]["grade"] == "trust with care"
+    bags = read_bags("reviews.csv")
+    for bag in result["examples"]:
+        start = sum(bags.bag.mask[: bags.ids.index(bag["bag"])].sum(1).tolist())
+        assert bag["word"] == bags.words[start + bag["segment"]]
 
 
 def test_a_deep_encoder_is_contextual(reviews):
@@ -126,24 +130,26 @@ def test_a_deep_encoder_is_contextual(reviews):
     model = classifier("Bert")
     bags = read_bags("reviews.csv", labelled=True)
     trust = foveate.examine([model, model], bags, tokenizer=tokenizer(), probe=False)
-    assert all("Segments see each other" in own["context"] for own in trust.by_class)
-    assert all(own["verdict"]["grade"] != "trust" for own in trust.by_class)
+    assert all("Segments see each other" in entry["context"] for entry in trust.by_class)
+    assert all(entry["verdict"]["grade"] != "trust" for entry in trust.by_class)
 
 
 @pytest.fixture
-def pairs(here):
+def pairs(workdir):
     """Two files of sentences, gold links, and a saved Marian."""
-    (here / "s.txt").write_text("good film\nthe plot was dull\nbadly seen\n")
-    (here / "t.txt").write_text("film good\ndull was the plot\nseen badly\n")
-    (here / "gold.txt").write_text("0-1 1-0\n\n0-1 1-0\n")
-    translator("Marian").save_pretrained(here / "marian")
-    tokenizer().save_pretrained(here / "marian")
-    return here
+    (workdir / "s.txt").write_text("good film\nthe plot was dull\nbadly seen\n")
+    (workdir / "t.txt").write_text("film good\ndull was the plot\nseen badly\n")
+    (workdir / "gold.txt").write_text("0-1 1-0\n\n0-1 1-0\n")
+    translator("Marian").save_pretrained(workdir / "marian")
+    tokenizer().save_pretrained(workdir / "marian")
+    return workdir
 
 
 def test_align_by_the_attention_of_a_saved_model(pairs):
     arguments = ("align", "s.txt", "t.txt", "--method", "attention", "--model", "marian")
-    said = succeed(*arguments, "--out", "links.txt", "--gold", "gold.txt", "--report", "page.html")
+    output = succeed(
+        *arguments, "--out", "links.txt", "--gold", "gold.txt", "--report", "page.html"
+    )
     links = read_pharaoh(pairs / "links.txt")
     source = [line.split() for line in (pairs / "s.txt").read_text().splitlines()]
     target = [line.split() for line in (pairs / "t.txt").read_text().splitlines()]
@@ -152,8 +158,8 @@ def test_align_by_the_attention_of_a_saved_model(pairs):
     assert links == expected
     gold = read_pharaoh(pairs / "gold.txt")
     score = alignment_scores([links[0], links[2]], [gold[0], gold[2]], [gold[0], gold[2]])
-    assert f"AER       {score.aer:.3f}" in said
-    assert "scored on the 2 of 3 pairs" in said
+    assert f"AER       {score.aer:.3f}" in output
+    assert "scored on the 2 of 3 pairs" in output
     succeed(*arguments, "--out", "other.txt", "--layer", "0", "--head", "1")
     one = read_attention(translator("Marian"), piece_pairs(tokenizer(), source, target), 0, 1)
     assert read_pharaoh(pairs / "other.txt")[1] == {
@@ -164,9 +170,9 @@ def test_align_by_the_attention_of_a_saved_model(pairs):
 def test_bad_arguments_are_one_sentence_and_write_nothing(pairs, reviews):
     def refuse(*arguments):
         before = contents(pairs)
-        said = complain(*arguments)
+        output = complain(*arguments)
         assert contents(pairs) == before
-        return said
+        return output
 
     align = ("align", "s.txt", "t.txt", "--out", "links.txt")
     assert "--model is for --method attention" in refuse(*align, "--model", "marian")
@@ -187,41 +193,41 @@ def test_bad_arguments_are_one_sentence_and_write_nothing(pairs, reviews):
         examine_files(request)
 
 
-def test_classes_are_matched_by_name(here):
-    (here / "texts.csv").write_text("text,label\ngood film,pos\ndull plot,neg\n")
+def test_classes_are_matched_by_name(workdir):
+    (workdir / "texts.csv").write_text("text,label\ngood film,pos\ndull plot,neg\n")
     model = classifier("Bert", id2label={0: "POS", 1: "NEG"})
-    model.save_pretrained(here / "bert")
-    tokenizer().save_pretrained(here / "bert")
+    model.save_pretrained(workdir / "bert")
+    tokenizer().save_pretrained(workdir / "bert")
     succeed("read", "texts.csv", "--model", "bert", "--out", "page.html")
     p = TextEncoder(model, tokenizer()).read([["good", "film"], ["dull", "plot"]]).p
     right = np.mean([p[0].argmax() == 0, p[1].argmax() == 1])
-    assert json.loads((here / "page.numbers.json").read_text())["accuracy"] == right
-    (here / "texts.csv").write_text("text,label\ngood film,pos\ndull plot,bad\n")
+    assert json.loads((workdir / "page.numbers.json").read_text())["accuracy"] == right
+    (workdir / "texts.csv").write_text("text,label\ngood film,pos\ndull plot,bad\n")
     assert "no class 'bad'" in complain("read", "texts.csv", "--model", "bert")
 
 
-def test_read_pairs_with_checkpoints_of_a_translator(here):
+def test_read_pairs_with_checkpoints_of_a_translator(workdir):
     lines = ["source,target", "good film,film good", "the plot was dull,dull was the plot"]
-    (here / "pairs.csv").write_text("\n".join(lines))
+    (workdir / "pairs.csv").write_text("\n".join(lines))
     models = [translator("Bart", 2, seed=seed) for seed in range(3)]
     for k, model in enumerate(models):
-        model.save_pretrained(here / f"step{k}")
-        tokenizer().save_pretrained(here / f"step{k}")
+        model.save_pretrained(workdir / f"step{k}")
+        tokenizer().save_pretrained(workdir / f"step{k}")
     earlier = ["--checkpoints", "step0", "--checkpoints", "step1"]
-    said = succeed("read", "pairs.csv", "--model", "step2", *earlier, "--out", "page.html")
+    output = succeed("read", "pairs.csv", "--model", "step2", *earlier, "--out", "page.html")
     source = [["good", "film"], ["the", "plot", "was", "dull"]]
     target = [["film", "good"], ["dull", "was", "the", "plot"]]
     pairs = piece_pairs(tokenizer(), source, target)
     alpha, beta = read_attention(models[2], pairs), read_evidence(models[2], pairs)
     delta = influence(models[2], pairs)
-    with (here / "page.tokens.csv").open() as file:
+    with (workdir / "page.tokens.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 4 + 16
     for name, values in (("alpha", alpha.values), ("beta", np.exp(beta.values)),
                          ("delta", delta.values)):  # fmt: skip
         np.testing.assert_allclose([float(row[name]) for row in rows], values, rtol=1e-5)
     assert (rows[5]["target_word"], rows[5]["source_word"]) == ("dull", "plot")
-    numbers = json.loads((here / "page.numbers.json").read_text())
+    numbers = json.loads((workdir / "page.numbers.json").read_text())
     fair = fair_agreement(alpha.values, beta.values, alpha.start).mean()
     assert numbers["agreement"]["alpha, beta"]["A_fair"] == pytest.approx(fair)
     curve = [
@@ -232,5 +238,5 @@ def test_read_pairs_with_checkpoints_of_a_translator(here):
     assert series["alpha, last alpha"] == pytest.approx(curve)
     level = contextual(fair, np.array(curve), np.array(series["accuracy"]))
     assert (series["xi"], series["xi_checkpoint"]) == (level.performance, level.checkpoint)
-    assert "ξ(α, β)" in said
-    assert "Where step2 looks in pairs.csv" in (here / "page.html").read_text()
+    assert "ξ(α, β)" in output
+    assert "Where step2 looks in pairs.csv" in (workdir / "page.html").read_text()

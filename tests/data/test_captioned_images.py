@@ -49,10 +49,10 @@ def write(folder, **splits):
 
 def test_captions_and_boxes_are_read_as_fractions_of_the_image(tmp_path):
     two = ((0, 2.0, 1.0, 4.0, 2.0), (1, 0.0, 0.0, 8.0, 4.0))
-    found = read_captioned(
+    result = read_captioned(
         write(tmp_path, train=[row(7, ["A cat.", "Two cats!"], two)], test=[row(9), row(8)])
     )
-    train, test = found["train"], found["test"]
+    train, test = result["train"], result["test"]
     assert train.captions == (("A cat.", "Two cats!"),)
     assert train.boxes == (((0, 0.25, 0.25, 0.75, 0.75), (1, 0.0, 0.0, 1.0, 1.0)),)
     assert (train.names, train.licence) == (("cat", "dog"), ("Attribution License",))
@@ -62,19 +62,19 @@ def test_captions_and_boxes_are_read_as_fractions_of_the_image(tmp_path):
 
 
 def test_a_photo_is_in_one_part_of_the_split(tmp_path):
-    found = read_captioned(write(tmp_path, train=[row(1), row(2), row(3)], test=[row(2)]))
-    left = found["train"].without(found["test"])
+    result = read_captioned(write(tmp_path, train=[row(1), row(2), row(3)], test=[row(2)]))
+    left = result["train"].without(result["test"])
     assert (left.image_id.tolist(), left.row.tolist(), len(left)) == ([1, 3], [0, 2], 2)
     assert left.notes == ("1 photos are also held out and are excluded from training",)
-    assert found["test"].without(left).notes == ()
+    assert result["test"].without(left).notes == ()
 
 
 def test_what_is_left_out_is_named(tmp_path):
     flat = ((1, 1.0, 1.0, 0.0, 2.0), (0, 0.0, 0.0, 2.0, 2.0))
-    found = read_captioned(write(tmp_path, test=[row(4, [" . "]), row(5, boxes=flat)]))["all"]
-    assert found.image_id.tolist() == [5]
-    assert [box[0] for box in found.boxes[0]] == [0]
-    assert found.notes == (
+    result = read_captioned(write(tmp_path, test=[row(4, [" . "]), row(5, boxes=flat)]))["all"]
+    assert result.image_id.tolist() == [5]
+    assert [box[0] for box in result.boxes[0]] == [0]
+    assert result.notes == (
         "image 4 has no caption and is left out",
         "image 5 has a box of no area, left out",
     )
@@ -82,12 +82,12 @@ def test_what_is_left_out_is_named(tmp_path):
 
 def test_rounding_at_the_edge_is_cut_off(tmp_path):
     box = ((0, -0.5, 0.0, 9.0, 4.0),)
-    found = read_captioned(write(tmp_path, test=[row(4, boxes=box)]))["all"]
-    assert found.boxes == (((0, 0.0, 0.0, 1.0, 1.0),),)
+    result = read_captioned(write(tmp_path, test=[row(4, boxes=box)]))["all"]
+    assert result.boxes == (((0, 0.0, 0.0, 1.0, 1.0),),)
 
 
 @pytest.mark.parametrize(
-    ("bad", "said"),
+    ("bad", "message"),
     [
         (row(1, boxes=((2, 0.0, 0.0, 1.0, 1.0),)), r"row 1: a category must be 0 to 1, got 2"),
         (row(1, boxes=((0, 5.0, 0.0, 6.0, 1.0),)), r"row 1: box \[5, 0, 6, 1\] must lie in the"),
@@ -95,8 +95,8 @@ def test_rounding_at_the_edge_is_cut_off(tmp_path):
         (row(1, width=0), r"row 1: width and height must be above 0"),
     ],
 )
-def test_bad_rows_are_named(tmp_path, bad, said):
-    with pytest.raises(FoveateError, match=r"test-00000-of-00001.parquet, " + said):
+def test_bad_rows_are_named(tmp_path, bad, message):
+    with pytest.raises(FoveateError, match=r"test-00000-of-00001.parquet, " + message):
         read_captioned(write(tmp_path, test=[row(0), bad]))
 
 
@@ -125,8 +125,8 @@ def test_the_longest_phrase_counts_and_the_last_word_is_its_place(tmp_path):
         "Category_id,Word 1,Word 2\n1,dog,animal \n2,hot dog, bi-plane\n3,cat,animal\n"
     )
     words = read_object_words(tmp_path)
-    said = caption_words("An animal eats a hot dog, on a bi-plane with a dog.")
-    assert words.find(said) == [
+    message = caption_words("An animal eats a hot dog, on a bi-plane with a dog.")
+    assert words.find(message) == [
         NamedObject(1, (0, 2)),
         NamedObject(5, (1,)),
         NamedObject(9, (1,)),

@@ -50,7 +50,7 @@ def test_most_annotators_and_at_least_half_of_the_rationales(stored):
     posts = read_posts(stored).splits
     assert [p.label for p in posts["train"]] == [0, 1, 2, 0]
     assert [p.label for p in posts["test"]] == [1, 2]
-    marked = {p.name: p.marked for own in posts.values() for p in own}
+    marked = {p.name: p.marked for group in posts.values() for p in group}
     assert marked == {
         "a": (False, True, True),
         "b": (False, False),  # nobody marked anything
@@ -103,8 +103,8 @@ def test_bags_hold_ids_marks_and_masks(stored):
 def test_what_is_cut_off_is_named(stored):
     bag = DATASETS.get("hatexplain-first")().load("train", n=4, m=2, seed=0)
     assert bag.x.index.tolist() == [[2, 1], [3, 1], [4, 1], [1, 2]]
-    said = "post a has 3 tokens; those after the first 2 are cut off"
-    assert read_posts(stored).cut_at(2)[0] == said
+    message = "post a has 3 tokens; those after the first 2 are cut off"
+    assert read_posts(stored).cut_at(2)[0] == message
     assert len(read_posts(stored).cut_at(2)) == 3
     assert read_posts(stored).cut_at(3) == ()
 
@@ -121,7 +121,7 @@ def test_the_seed_chooses_among_posts_and_all_of_them_are_the_same_for_every_see
 
 
 @pytest.mark.parametrize(
-    ("row", "said"),
+    ("row", "message"),
     [
         (post("x", "a", (0, 1, 2)), r"row 0, post x: must have a majority label, got \[0, 1, 2\]"),
         (post("x", "a", (0, 3, 3)), "row 0, post x: labels must be 0 hatespeech, .*, got 3"),
@@ -130,9 +130,9 @@ def test_the_seed_chooses_among_posts_and_all_of_them_are_the_same_for_every_see
         (post("x", "a", (0, 0, 0), (2,)), "post x: rationale 1: marks must be 0 or 1, got 2"),
     ],
 )
-def test_what_cannot_be_read_is_named_with_file_and_row(tmp_path, row, said):
+def test_what_cannot_be_read_is_named_with_file_and_row(tmp_path, row, message):
     write(tmp_path, train=[row, *TRAIN], test=TEST)
-    with pytest.raises(FoveateError, match=said):
+    with pytest.raises(FoveateError, match=message):
         read_posts(tmp_path)
 
 
@@ -159,7 +159,7 @@ def test_the_real_posts():
     if not folder.is_dir():
         pytest.skip("FOVEATE_DATA has no hatexplain")
     posts = read_posts(folder)
-    counts = {split: Counter(p.label for p in own) for split, own in posts.splits.items()}
+    counts = {split: Counter(p.label for p in group) for split, group in posts.splits.items()}
     assert counts == {
         "train": {0: 4748, 1: 6251, 2: 4384},
         "validation": {0: 593, 1: 781, 2: 548},

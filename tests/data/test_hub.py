@@ -40,17 +40,17 @@ def test_missing_files_are_an_error_with_a_remedy(
 def test_the_hub_is_asked_once_for_parquet_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = []
+    query = []
 
     def snapshot_download(repo_id: str, **options: object) -> str:
-        asked.append((repo_id, options))
+        query.append((repo_id, options))
         return str(tmp_path)
 
     fake = SimpleNamespace(snapshot_download=snapshot_download)
     monkeypatch.setitem(sys.modules, "huggingface_hub", fake)
     assert hub.locate("a", "someone/a") == hub.locate("a", "someone/a") == tmp_path
-    wanted = {"repo_type": "dataset", "allow_patterns": ["*.parquet", "*.jsonl"]}
-    assert asked == [("someone/a", wanted)]
+    expected = {"repo_type": "dataset", "allow_patterns": ["*.parquet", "*.jsonl"]}
+    assert query == [("someone/a", expected)]
 
 
 def test_being_offline_is_the_same_sentence(monkeypatch: pytest.MonkeyPatch) -> None:

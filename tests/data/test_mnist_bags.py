@@ -24,8 +24,8 @@ def test_a_bag_is_positive_if_and_only_if_a_nine_is_in_it():
     for row in range(len(bag)):
         labels = [
             int(BANK.y[int(i)])
-            for i, there in zip(bag.x.index[row], bag.mask[row], strict=True)
-            if there
+            for i, exists in zip(bag.x.index[row], bag.mask[row], strict=True)
+            if exists
         ]
         assert bool(bag.y[row]) == (9 in labels)
         marked = bag.z[row][bag.mask[row]].tolist()
@@ -57,8 +57,8 @@ def test_images_are_drawn_evenly_given_the_label():
     assert (counts[BANK.y == 9] == 0).all()
     assert chisquare(counts[BANK.y != 9].numpy()).pvalue > RARE
     # Of m even draws, given one nine at least, a share q / (1 − (1 − q)^m) are nines.
-    own = bag.mask.sum(1)[bag.y == 1].double()
-    expected = float((0.1 * own / (1 - 0.9**own)).sum())
+    lengths = bag.mask.sum(1)[bag.y == 1].double()
+    expected = float((0.1 * lengths / (1 - 0.9**lengths)).sum())
     assert float(bag.z.sum()) == pytest.approx(expected, rel=0.03)
     places = Counter(bag.z[bag.y == 1][:, :5].nonzero()[:, 1].tolist())
     assert chisquare([places[k] for k in range(5)]).pvalue > RARE

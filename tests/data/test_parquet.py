@@ -77,8 +77,8 @@ def test_files_find_their_split(
     for name in names:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
-    found = {split: len(files) for split, files in split_files(tmp_path).items()}
-    assert found == (splits or {"train": 2, "test": 1})
+    result = {split: len(files) for split, files in split_files(tmp_path).items()}
+    assert result == (splits or {"train": 2, "test": 1})
 
 
 def test_all_kinds_of_images_become_bytes(tmp_path: Path, write_parquet: Write) -> None:

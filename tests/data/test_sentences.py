@@ -156,5 +156,5 @@ def test_sst_holds_the_traced_sentence_and_its_label() -> None:
 def test_binary_labels_agree_with_the_files_own() -> None:
     folder = Path(os.environ["FOVEATE_DATA"]) / "sst"
     table = pq.read_table(next(folder.glob("train-*.parquet")), columns=["binary_label"])
-    own = table.column(0).to_numpy()
-    assert load_sst(2).train.y.tolist() == own[own >= 0].tolist()
+    stored = table.column(0).to_numpy()
+    assert load_sst(2).train.y.tolist() == stored[stored >= 0].tolist()

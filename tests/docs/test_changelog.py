@@ -11,9 +11,9 @@ KINDS = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
 
 def test_versions_have_dates_and_fall():
     headings = re.findall(r"^## (.+)$", TEXT, re.M)
-    found = [re.fullmatch(r"\[(\d+)\.(\d+)\.(\d+)\] - (\d{4}-\d{2}-\d{2})", h) for h in headings]
-    assert all(found), headings
-    versions = [tuple(int(n) for n in match.groups()[:3]) for match in found]
+    result = [re.fullmatch(r"\[(\d+)\.(\d+)\.(\d+)\] - (\d{4}-\d{2}-\d{2})", h) for h in headings]
+    assert all(result), headings
+    versions = [tuple(int(n) for n in match.groups()[:3]) for match in result]
     assert versions == sorted(set(versions), reverse=True)
     assert ".".join(map(str, versions[0])) == foveate.__version__
 

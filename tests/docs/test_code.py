@@ -66,7 +66,7 @@ def run_command(words):
 
 
 def run_page(page):
-    defined = {"__name__": "__page__", "display": lambda *shown: None}
+    defined = {"__name__": "__page__", "display": lambda *values: None}
     for block in blocks(page):
         if block.reason:
             continue

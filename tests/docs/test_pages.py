@@ -22,8 +22,8 @@ def prose(page):
 
 def toctree(page):
     """The pages in the tables of contents of a page."""
-    found = re.findall(r"```\{toctree\}\n(.*?)```", text_of(page), re.S)
-    lines = [line for block in found for line in block.splitlines()]
+    result = re.findall(r"```\{toctree\}\n(.*?)```", text_of(page), re.S)
+    lines = [line for block in result for line in block.splitlines()]
     folder = Path(page).parent
     return [(folder / line).as_posix() for line in lines if line and not line.startswith(":")]
 

@@ -26,24 +26,24 @@ def test_both_rates_are_the_negative_gradient_of_the_loss(beta0, beta1, third):
         torch.tensor(v, dtype=torch.float64, requires_grad=True) for v in (beta0, beta1, third)
     ]
     free = real_loss(*state)
-    wanted = [-g.item() for g in torch.autograd.grad(free, state)]
-    np.testing.assert_allclose(blog21.rates(beta0, beta1, third), wanted, atol=1e-13)
+    expected = [-g.item() for g in torch.autograd.grad(free, state)]
+    np.testing.assert_allclose(blog21.rates(beta0, beta1, third), expected, atol=1e-13)
     assert blog21.loss(beta0, beta1, third) == pytest.approx(free.item(), abs=1e-13)
     gated = real_loss(state[0], state[1], state[2].sigmoid())
-    wanted = [-g.item() for g in torch.autograd.grad(gated, state)]
-    np.testing.assert_allclose(blog21.gated_rates(beta0, beta1, third), wanted, atol=1e-13)
+    expected = [-g.item() for g in torch.autograd.grad(gated, state)]
+    np.testing.assert_allclose(blog21.gated_rates(beta0, beta1, third), expected, atol=1e-13)
 
 
 @given(st.tuples(weight, weight, weight))
 @drawn
 def test_closed_form_equals_the_integrated_flow(start):
     tau = np.linspace(0, 6, 13)
-    found, wanted = blog21.exact(tau, start), blog21.numerical(tau, start)
-    np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-7)
+    result, expected = blog21.exact(tau, start), blog21.numerical(tau, start)
+    np.testing.assert_allclose(result, expected, rtol=1e-9, atol=1e-7)
     beta0, beta1, p = blog21.exact(tau, start)
-    kept = (beta1 - beta0) ** 2 - 2 * p**2
+    conserved = (beta1 - beta0) ** 2 - 2 * p**2
     np.testing.assert_allclose(
-        kept, kept[0], atol=1e-12 * (1 + 2 * p.max() ** 2 + 2 * p.min() ** 2)
+        conserved, conserved[0], atol=1e-12 * (1 + 2 * p.max() ** 2 + 2 * p.min() ** 2)
     )
 
 
@@ -60,9 +60,9 @@ def test_gated_flow_keeps_its_first_integral_and_the_sum_of_weights(start):
     tau = np.linspace(0, 30, 50)
     beta0, beta1, p = blog21.numerical(tau, start, gated=True)
     a = np.log(p) - np.log1p(-p)
-    kept = (beta1 - beta0) ** 2 - 4 * (a + np.exp(a))
+    conserved = (beta1 - beta0) ** 2 - 4 * (a + np.exp(a))
     assert np.ptp(a) > 1
-    np.testing.assert_allclose(kept, kept[0], rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(conserved, conserved[0], rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(beta0 + beta1, start[0] + start[1], atol=1e-9)
 
 

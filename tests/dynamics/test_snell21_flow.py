@@ -46,18 +46,18 @@ def test_rates_are_those_of_gradient_flow_on_the_proxys_loss(corpus, d):
         (logits, snell21.logit_rate),
         (probabilities, snell21.probability_rate),
     ):
-        _, wanted = torch.autograd.functional.jvp(of, tuple(weights), (W_dot, e_dot))
-        np.testing.assert_allclose(rate(W, e, *bag), wanted, rtol=1e-10, atol=1e-12)
+        _, expected = torch.autograd.functional.jvp(of, tuple(weights), (W_dot, e_dot))
+        np.testing.assert_allclose(rate(W, e, *bag), expected, rtol=1e-10, atol=1e-12)
         dense = (matrix.toarray() for matrix in bag)
-        np.testing.assert_allclose(rate(W, e, *dense), wanted, rtol=1e-10, atol=1e-12)
+        np.testing.assert_allclose(rate(W, e, *dense), expected, rtol=1e-10, atol=1e-12)
 
 
 def deviations(corpus, rate, limit, d, seeds=6):
     source, target = corpus
-    wanted = limit(count_table(source, target, (6, 5)))
+    expected = limit(count_table(source, target, (6, 5)))
     bag = bags(source, 6), bags(target, 5)
-    found = [rate(*snell21.initial((6, 5), d, seed), *bag) for seed in range(seeds)]
-    return np.mean([np.linalg.norm(one - wanted) / np.linalg.norm(wanted) for one in found])
+    result = [rate(*snell21.initial((6, 5), d, seed), *bag) for seed in range(seeds)]
+    return np.mean([np.linalg.norm(one - expected) / np.linalg.norm(expected) for one in result])
 
 
 @pytest.mark.parametrize(

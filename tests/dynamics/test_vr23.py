@@ -158,9 +158,9 @@ def test_descent_on_the_real_loss_nears_the_flow_linearly_in_the_step(paradigm):
 )
 def test_exact_equals_numerical(paradigm, m, C, log_horizon, start):
     t = 10**log_horizon * np.array([0, 1e-3, 0.01, 0.1, 0.3, 0.6, 1])
-    found = vr23.exact(paradigm, t, m, C, start)
-    wanted = vr23.numerical(paradigm, t, m, C, start=start)
-    np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9)
+    result = vr23.exact(paradigm, t, m, C, start)
+    expected = vr23.numerical(paradigm, t, m, C, start=start)
+    np.testing.assert_allclose(result, expected, rtol=1e-9, atol=1e-9)
 
 
 @each_paradigm
@@ -168,8 +168,8 @@ def test_exact_equals_numerical(paradigm, m, C, log_horizon, start):
 def test_exact_equals_numerical_to_the_last_digits_of_either(paradigm, m, C):
     """Through the sharpest rise of alpha, and on to times that leave 1 − alpha no digits."""
     t = [1e4, 1.1e4, 1e6, 6e6, 1e9, 1e12]
-    found = vr23.exact(paradigm, t, m, C)
-    np.testing.assert_allclose(found, vr23.numerical(paradigm, t, m, C), rtol=3e-11)
+    result = vr23.exact(paradigm, t, m, C)
+    np.testing.assert_allclose(result, vr23.numerical(paradigm, t, m, C), rtol=3e-11)
 
 
 @each_paradigm
@@ -177,9 +177,9 @@ def test_exact_equals_numerical_to_the_last_digits_of_either(paradigm, m, C):
 @given(alpha=st.floats(0, 1), C=st.integers(2, 2000), log_horizon=st.floats(-4, 7))
 def test_exact_fixed_equals_numerical(paradigm, alpha, C, log_horizon):
     t = 10**log_horizon * np.array([0, 0.01, 0.1, 0.4, 1])
-    found = vr23.exact_fixed(paradigm, t, alpha, C)
-    wanted, nu = vr23.numerical(paradigm, t, 20, C, alpha, start=(0.0, 1.5))
-    np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9)
+    result = vr23.exact_fixed(paradigm, t, alpha, C)
+    expected, nu = vr23.numerical(paradigm, t, 20, C, alpha, start=(0.0, 1.5))
+    np.testing.assert_allclose(result, expected, rtol=1e-9, atol=1e-9)
     assert (nu == 1.5).all()
 
 
@@ -203,17 +203,19 @@ def test_classifier_potential_is_the_integral_of_the_rates_ratio(paradigm):
             mu_dot, nu_dot = vr23.rates(paradigm, x, 0.3, C)
             return nu_dot / (0.7 * mu_dot)
 
-        wanted, _ = quad(ratio, 0, mu, epsabs=0, epsrel=1e-11)
-        assert vr23.classifier_potential(paradigm, mu, C) == pytest.approx(wanted, rel=1e-10, abs=0)
+        expected, _ = quad(ratio, 0, mu, epsabs=0, epsrel=1e-11)
+        assert vr23.classifier_potential(paradigm, mu, C) == pytest.approx(
+            expected, rel=1e-10, abs=0
+        )
 
 
 @each_paradigm
 def test_the_integrated_flow_keeps_the_first_integral(paradigm):
     m, C = 30, 12
     mu, nu = vr23.numerical(paradigm, np.linspace(0, 2000, 40), m, C, start=(0.3, -0.8))
-    kept = vr23.focus_potential(nu, m) - vr23.classifier_potential(paradigm, mu, C)
+    conserved = vr23.focus_potential(nu, m) - vr23.classifier_potential(paradigm, mu, C)
     assert vr23.focus_potential(nu[-1], m) > 10  # the terms do move, by far more than their sum
-    np.testing.assert_allclose(kept, kept[0], atol=1e-8)
+    np.testing.assert_allclose(conserved, conserved[0], atol=1e-8)
 
 
 @pytest.mark.parametrize("m", [2, 3, 20, 10**6, 10**12])
@@ -283,8 +285,8 @@ def test_losses_keep_their_digits_near_zero_and_for_many_classes():
     tiny = 1e-20
     mu = np.log(1e18)
     beta_gap = 19 / (1e18 + 19)
-    wanted = tiny * 19 / 20 + beta_gap
-    assert vr23.losses("lvml", mu, 1.0, 20, tiny) == pytest.approx(wanted, rel=1e-12, abs=0)
+    expected = tiny * 19 / 20 + beta_gap
+    assert vr23.losses("lvml", mu, 1.0, 20, tiny) == pytest.approx(expected, rel=1e-12, abs=0)
     nothing = vr23.losses("lvml", 0.0, 0.3, 1e12)
     assert nothing == pytest.approx(np.log(1e12), rel=1e-15)
 
@@ -301,14 +303,14 @@ def test_hybrid_is_soft_before_the_switch_and_flows_hard_after():
         (mu[early], nu[early]), vr23.exact("soft", t[early], m, C), rtol=1e-13
     )
     at_switch = tuple(float(value) for value in vr23.exact("soft", switch, m, C))
-    wanted = vr23.numerical("hard", t[~early] - switch, m, C, start=at_switch)
-    np.testing.assert_allclose((mu[~early], nu[~early]), wanted, rtol=1e-9)
+    expected = vr23.numerical("hard", t[~early] - switch, m, C, start=at_switch)
+    np.testing.assert_allclose((mu[~early], nu[~early]), expected, rtol=1e-9)
 
     curves = vr23.flow(m, C, t, switch=switch)
     np.testing.assert_allclose(curves["hybrid"].loss[early], curves["soft"].loss[early], rtol=1e-12)
     late = curves["hybrid"]
-    wanted = -late.alpha * np.log(late.beta) + (1 - late.alpha) * np.log(C)
-    np.testing.assert_allclose(late.loss[~early], wanted[~early], rtol=1e-12)
+    expected = -late.alpha * np.log(late.beta) + (1 - late.alpha) * np.log(C)
+    np.testing.assert_allclose(late.loss[~early], expected[~early], rtol=1e-12)
 
 
 @pytest.mark.parametrize(("m", "C", "horizon"), [(20, 20, 1000.0), (5, 3, 50.0), (20, 20, 100.0)])

@@ -130,6 +130,13 @@ def test_bags_of_different_widths_are_refused(tmp_path, cache):
         read_bags(path)
 
 
+def test_a_bag_without_axes_is_refused(tmp_path, cache):
+    path = npy_folder(tmp_path / "set")
+    np.save(path / "features" / "b3.npy", np.array(1.0))
+    with pytest.raises(FoveateError, match=r"b3\.npy: must have shape .*, got a single value"):
+        read_bags(path)
+
+
 @pytest.mark.parametrize("text", ["much", "0", "-1", "nan"])
 def test_the_limit_of_memory_must_be_a_number(text, tmp_path, monkeypatch):
     path = npy_folder(tmp_path / "set")

@@ -19,27 +19,29 @@ Z = [[0, 1, 0], [0], [1, 1]]
 COORDS = [np.array([[0, 0], [0, 8], [8, 0]]), np.array([[0, 0]]), np.array([[16, 8], [24, 8]])]
 
 
-def contents(own):
-    return [own.bag.dense()[i][own.bag.mask[i]].tolist() for i in range(len(own))]
+def contents(collection):
+    return [
+        collection.bag.dense()[i][collection.bag.mask[i]].tolist() for i in range(len(collection))
+    ]
 
 
-def must_be_the_three(own, ids=("0", "1", "2"), classes=("no", "yes")):
-    assert own.ids == ids
-    assert contents(own) == [x.tolist() for x in X]
-    assert own.bag.x.bank.dtype == torch.float32
-    assert [own.classes[y] for y in own.bag.y] == [classes[0], classes[1], classes[1]]
-    assert [z[: len(m)].tolist() for z, m in zip(own.bag.z, Z, strict=True)] == [
+def must_be_the_three(collection, ids=("0", "1", "2"), classes=("no", "yes")):
+    assert collection.ids == ids
+    assert contents(collection) == [x.tolist() for x in X]
+    assert collection.bag.x.bank.dtype == torch.float32
+    assert [collection.classes[y] for y in collection.bag.y] == [classes[0], classes[1], classes[1]]
+    assert [z[: len(m)].tolist() for z, m in zip(collection.bag.z, Z, strict=True)] == [
         [bool(v) for v in m] for m in Z
     ]
-    assert own.places.tolist() == np.concatenate(COORDS).tolist()
+    assert collection.places.tolist() == np.concatenate(COORDS).tolist()
 
 
 def test_lists_of_arrays():
-    own = from_arrays(X, ["no", "yes", "yes"], relevance=Z, groups=[7, 7, 8], places=COORDS)
-    must_be_the_three(own)
-    assert own.columns == ("x0", "x1")
-    assert own.groups == ("7", "8")
-    assert own.bag.group.tolist() == [0, 0, 1]
+    collection = from_arrays(X, ["no", "yes", "yes"], relevance=Z, groups=[7, 7, 8], places=COORDS)
+    must_be_the_three(collection)
+    assert collection.columns == ("x0", "x1")
+    assert collection.groups == ("7", "8")
+    assert collection.bag.group.tolist() == [0, 0, 1]
     partly = from_arrays(X, [0, 1, 1], relevance=[None, [1], None])
     assert partly.known.tolist() == [False, True, False]
     assert not partly.bag.z[0].any()
@@ -51,7 +53,7 @@ def test_lists_of_arrays():
 
 
 def test_lists_that_do_not_fit_are_named():
-    for arguments, said in (
+    for arguments, message in (
         (([], []), "at least one bag"),
         ((X, [0, 1]), "y must have one entry for each of 3 bags, got 2"),
         (
@@ -63,7 +65,7 @@ def test_lists_that_do_not_fit_are_named():
         (([np.array([[1.0, np.inf]])], [0]), "bag 0, row 0, column 1: must be finite, got inf"),
         (([np.ones((1, 2, 3, 4, 5))], [0]), r"must have shape \(segments, numbers\)"),
     ):
-        with pytest.raises(FoveateError, match=said):
+        with pytest.raises(FoveateError, match=message):
             from_arrays(*arguments)
     with pytest.raises(FoveateError, match="bag 0: relevance must name 3 segments, got 2"):
         from_arrays(X, [0, 1, 1], relevance=[[0, 1], [0], [1, 1]])
@@ -73,10 +75,10 @@ def test_lists_that_do_not_fit_are_named():
 
 def test_images_in_bytes_are_images():
     grey = np.arange(2 * 4 * 5, dtype=np.uint8).reshape(2, 4, 5)
-    own = from_arrays([grey], [0])
-    assert own.kind == "image"
-    assert tuple(own.bag.x.bank.shape) == (2, 3, 4, 5)
-    assert own.bag.x.bank[1, 2].tolist() == grey[1].tolist()
+    collection = from_arrays([grey], [0])
+    assert collection.kind == "image"
+    assert tuple(collection.bag.x.bank.shape) == (2, 3, 4, 5)
+    assert collection.bag.x.bank[1, 2].tolist() == grey[1].tolist()
     last = np.zeros((2, 4, 5, 3), np.uint8)
     last[..., 1] = 9
     assert from_arrays([last], [0]).bag.x.bank[:, 1].unique().tolist() == [9]
@@ -125,10 +127,10 @@ def test_npz_bags_by_name_go_by_their_ids(tmp_path):
     np.savez(
         tmp_path / "a.npz", **arrays, bag=bag, ids=np.array(["w", "v", "u"]), y=np.array([0, 1, 2])
     )
-    own = read_bags(tmp_path / "a.npz")
-    assert own.ids == ("w", "v", "u")
-    assert own.bag.y.tolist() == [0, 1, 2]
-    assert contents(own) == [X[1].tolist(), X[2][::-1].tolist(), X[0].tolist()]
+    collection = read_bags(tmp_path / "a.npz")
+    assert collection.ids == ("w", "v", "u")
+    assert collection.bag.y.tolist() == [0, 1, 2]
+    assert contents(collection) == [X[1].tolist(), X[2][::-1].tolist(), X[0].tolist()]
 
 
 def test_npz_numbers_out_of_order_meet_their_labels(tmp_path):
@@ -138,8 +140,11 @@ def test_npz_numbers_out_of_order_meet_their_labels(tmp_path):
         bag=np.array([2, 0, 1]),
         y=np.array([10, 11, 12]),
     )
-    own = read_bags(tmp_path / "a.npz")
-    assert [(x[0][0], own.classes[y]) for x, y in zip(contents(own), own.bag.y, strict=True)] == [
+    collection = read_bags(tmp_path / "a.npz")
+    assert [
+        (x[0][0], collection.classes[y])
+        for x, y in zip(contents(collection), collection.bag.y, strict=True)
+    ] == [
         (2.0, "10"),
         (3.0, "11"),
         (1.0, "12"),
@@ -149,9 +154,12 @@ def test_npz_numbers_out_of_order_meet_their_labels(tmp_path):
 def test_npz_ids_that_are_the_numbers_of_bags_give_the_order_of_labels(tmp_path):
     path, x = tmp_path / "a.npz", np.array([[1.0], [2.0]])
     np.savez(path, x=x, bag=np.array([3, 7]), ids=np.array([7, 3]), y=np.array(["of 7", "of 3"]))
-    own = read_bags(path)
-    assert {own.ids[i]: own.classes[own.bag.y[i]] for i in range(2)} == {"7": "of 7", "3": "of 3"}
-    assert contents(own) == [[[2.0]], [[1.0]]]
+    collection = read_bags(path)
+    assert {collection.ids[i]: collection.classes[collection.bag.y[i]] for i in range(2)} == {
+        "7": "of 7",
+        "3": "of 3",
+    }
+    assert contents(collection) == [[[2.0]], [[1.0]]]
     np.savez(path, x=x, bag=np.array([0, 1]), ids=np.array([1, 0]), y=np.array(["a", "b"]))
     with pytest.raises(FoveateError, match="names of bags 0, 1, … or the order of y"):
         read_bags(path)
@@ -195,15 +203,15 @@ def test_npz_known_groups_splits_and_columns(tmp_path):
         "split": np.array(["train", "test", "test"]),
     }
     np.savez(tmp_path / "a.npz", **LAYOUTS["offsets"], **more, columns=np.array(["p", "q"]))
-    own = read_bags(tmp_path / "a.npz")
-    assert own.known.tolist() == [True, False, True]
-    assert own.groups == ("4", "5")
-    assert own.split == ("train", "test", "test")
-    assert own.columns == ("p", "q")
+    collection = read_bags(tmp_path / "a.npz")
+    assert collection.known.tolist() == [True, False, True]
+    assert collection.groups == ("4", "5")
+    assert collection.split == ("train", "test", "test")
+    assert collection.columns == ("p", "q")
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (
             {"offsets": np.array([0, 3, 5])},
@@ -219,16 +227,16 @@ def test_npz_known_groups_splits_and_columns(tmp_path):
         ({"columns": np.array(["p"])}, "must have the 1 numbers p, got 2"),
     ],
 )
-def test_npz_that_do_not_fit_are_named(tmp_path, change, said):
+def test_npz_that_do_not_fit_are_named(tmp_path, change, message):
     np.savez(tmp_path / "a.npz", **{**LAYOUTS["offsets"], **change})
-    with pytest.raises(FoveateError, match=said) as caught:
+    with pytest.raises(FoveateError, match=message) as caught:
         read_bags(tmp_path / "a.npz")
     assert str(caught.value).startswith(str(tmp_path / "a.npz"))
 
 
 def test_npz_of_other_things_are_named(tmp_path):
     path = tmp_path / "a.npz"
-    for arrays, said in (
+    for arrays, message in (
         ({"q": np.ones(2)}, "has no array 'x' of segments: it holds q"),
         ({"x": np.ones((3, 2))}, "or come with an array 'bag' or 'offsets'"),
         (
@@ -241,7 +249,7 @@ def test_npz_of_other_things_are_named(tmp_path):
         ),
     ):
         np.savez(path, **arrays)
-        with pytest.raises(FoveateError, match=said):
+        with pytest.raises(FoveateError, match=message):
             read_bags(path)
     np.savez(path, x=np.array([{"a": 1}], object))
     with pytest.raises(FoveateError, match="is damaged"):
@@ -268,22 +276,22 @@ def torchmil(root, *, nested=False, labels=True):
     return root
 
 
-def in_order(own, names=("b", "a", "c")):
-    return own.take([own.ids.index(name) for name in names])
+def in_order(collection, names=("b", "a", "c")):
+    return collection.take([collection.ids.index(name) for name in names])
 
 
 @pytest.mark.parametrize("nested", [False, True])
 def test_torchmil_folders(tmp_path, nested):
-    own = read_bags(torchmil(tmp_path / "set", nested=nested))
-    assert own.ids == ("a", "b", "c")
-    chosen = in_order(own)
+    collection = read_bags(torchmil(tmp_path / "set", nested=nested))
+    assert collection.ids == ("a", "b", "c")
+    chosen = in_order(collection)
     assert contents(chosen) == [x.tolist() for x in X]
     assert chosen.bag.y.tolist() == [0, 1, 1]
-    assert own.classes == ("0", "1")
+    assert collection.classes == ("0", "1")
     assert [z[: len(m)].tolist() for z, m in zip(chosen.bag.z, Z, strict=True)] == [
         [bool(v) for v in m] for m in Z
     ]
-    starts = [own.places[i].tolist() for i in (0, 1, 4)]
+    starts = [collection.places[i].tolist() for i in (0, 1, 4)]
     assert starts == [COORDS[1][0].tolist(), COORDS[0][0].tolist(), COORDS[2][0].tolist()]
 
 
@@ -294,38 +302,38 @@ def test_torchmil_reads_what_we_read(tmp_path):
         *(f"{root}/{part}/" for part in ("features", "labels", "inst_labels", "coords")),
         bag_keys=["X", "Y", "y_inst", "coords"],
     )
-    own = read_bags(root)
+    collection = read_bags(root)
     for i, name in enumerate(theirs.bag_names):
-        there = theirs[i]
-        assert own.ids[i] == name
-        assert torch.equal(there["X"].float(), own.bag.dense()[i][own.bag.mask[i]])
-        assert own.classes[own.bag.y[i]] == str(int(there["Y"]))
-        assert torch.equal(there["y_inst"].bool(), own.bag.z[i][own.bag.mask[i]])
+        exists = theirs[i]
+        assert collection.ids[i] == name
+        assert torch.equal(exists["X"].float(), collection.bag.dense()[i][collection.bag.mask[i]])
+        assert collection.classes[collection.bag.y[i]] == str(int(exists["Y"]))
+        assert torch.equal(exists["y_inst"].bool(), collection.bag.z[i][collection.bag.mask[i]])
 
 
 def test_a_table_in_the_parent_does_not_replace_labels(tmp_path):
     root = torchmil(tmp_path / "set")
     expected = read_bags(root)
     (tmp_path / "other.csv").write_text("bag,label,x\na,w,1\na,w,2\n")
-    own = read_bags(root)
-    assert own.classes == expected.classes
-    assert own.bag.y.tolist() == expected.bag.y.tolist()
+    collection = read_bags(root)
+    assert collection.classes == expected.classes
+    assert collection.bag.y.tolist() == expected.bag.y.tolist()
 
 
 def test_folders_with_a_table_and_partial_relevance(tmp_path):
     root = torchmil(tmp_path / "set", labels=False)
     (root / "inst_labels" / "a.npy").unlink()
-    own = read_bags(root)
-    assert not own.labelled
-    assert own.known.tolist() == [False, True, True]
+    collection = read_bags(root)
+    assert not collection.labelled
+    assert collection.known.tolist() == [False, True, True]
     (root / "slides.csv").write_text(
         "slide_id,label,patient,split\na.svs,u,p,train\nb.svs,v,p,test\nc.svs,u,q,test\n"
     )
-    own = read_bags(root)
-    assert own.classes == ("u", "v")
-    assert own.bag.y.tolist() == [0, 1, 0]
-    assert own.groups == ("p", "q")
-    assert own.split == ("train", "test", "test")
+    collection = read_bags(root)
+    assert collection.classes == ("u", "v")
+    assert collection.bag.y.tolist() == [0, 1, 0]
+    assert collection.groups == ("p", "q")
+    assert collection.split == ("train", "test", "test")
     (root / "slides.csv").write_text("slide_id,label\na,u\nb,v\n")
     with pytest.raises(FoveateError, match=r"slides.csv has no row for 'c'"):
         read_bags(root)
@@ -351,14 +359,14 @@ def test_features_alone_find_the_labels_beside_them(tmp_path):
 def test_bad_npy_files_are_named(tmp_path):
     root = torchmil(tmp_path / "set")
     file = root / "features" / "a.npy"
-    for array, said in (
+    for array, message in (
         (np.ones((1, 3)), r"b.npy: a segment must have 3 numbers as in .*a.npy, got 2"),
         (np.array([[1.0, np.inf]]), r"a.npy, row 0, column 1: must be finite, got inf"),
         (np.array([["x"]]), r"a.npy: segments must be numbers"),
         (np.ones((0, 2)), r"a.npy: a bag needs a segment"),
     ):
         np.save(file, array)
-        with pytest.raises(FoveateError, match=said):
+        with pytest.raises(FoveateError, match=message):
             read_bags(root)
     np.save(file, np.array([{"run": "me"}], object), allow_pickle=True)
     with pytest.raises(FoveateError, match=r"a.npy must hold plain numbers: it holds a pickle"):

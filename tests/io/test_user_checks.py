@@ -21,12 +21,12 @@ def clean(n=12, d=3, **more):
     return from_arrays(bags, [i % 2 for i in range(n)], columns=[f"c{k}" for k in range(d)], **more)
 
 
-def said(own):
-    return [(p.severity, p.where, p.what) for p in problems(own)]
+def findings(collection):
+    return [(p.severity, p.where, p.what) for p in problems(collection)]
 
 
-def only(own):
-    (one,) = said(own)
+def only(collection):
+    (one,) = findings(collection)
     return one
 
 
@@ -42,7 +42,7 @@ def with_columns(column, n=12):
 
 
 def test_a_description_counts():
-    own = from_arrays(
+    collection = from_arrays(
         [np.ones((k, 2)) for k in (1, 2, 6, 3)],
         ["b", "a", "b", "b"],
         relevance=[[1], None, [0, 0, 1, 0, 0, 0], None],
@@ -50,25 +50,25 @@ def test_a_description_counts():
         split=["train", "test", "train", "train"],
         source="here",
     )
-    found = describe(own)
-    assert (found.source, found.kind, found.bags, found.segments) == ("here", "features", 4, 12)
-    assert found.lengths == (1, 2.5, 6)
-    assert found.classes == {"a": 1, "b": 3}
-    assert found.imbalance == 3
-    assert found.groups == 2
-    assert found.splits == {"train": 3, "test": 1}
-    assert found.known == 0.5
-    assert found.relevant == pytest.approx(2 / 7)
-    assert found.columns == ("x0", "x1")
-    part = describe(own.take([1, 3]))
+    result = describe(collection)
+    assert (result.source, result.kind, result.bags, result.segments) == ("here", "features", 4, 12)
+    assert result.lengths == (1, 2.5, 6)
+    assert result.classes == {"a": 1, "b": 3}
+    assert result.imbalance == 3
+    assert result.groups == 2
+    assert result.splits == {"train": 3, "test": 1}
+    assert result.known == 0.5
+    assert result.relevant == pytest.approx(2 / 7)
+    assert result.columns == ("x0", "x1")
+    part = describe(collection.take([1, 3]))
     assert (part.bags, part.segments, part.relevant, part.known) == (2, 5, None, 0.0)
     assert describe(from_arrays([np.ones((2, 2))])).classes == {}
 
 
 def test_clean_bags_have_no_problems():
-    assert said(clean()) == []
-    assert said(clean(groups=[i // 4 for i in range(12)])) == []
-    assert said(clean(relevance=[[1] + [0] * (2 + i % 3) for i in range(12)])) == []
+    assert findings(clean()) == []
+    assert findings(clean(groups=[i // 4 for i in range(12)])) == []
+    assert findings(clean(relevance=[[1] + [0] * (2 + i % 3) for i in range(12)])) == []
 
 
 def test_copies_are_found_regardless_of_their_order():
@@ -82,30 +82,35 @@ def test_copies_are_found_regardless_of_their_order():
         "the same content under different labels",
     )
     split = ["train", "train", "test", "test", "train", "test"]
-    crossing = said(from_arrays(bags, [0, 1, 0, 1, 0, 1], split=split))
+    crossing = findings(from_arrays(bags, [0, 1, 0, 1, 0, 1], split=split))
     assert crossing == [("error", "bags '1', '3'", "the same content in more than one split")]
     bags[3] = np.vstack([bags[1], bags[1][:1]])  # one more segment: another bag
-    assert said(from_arrays(bags, [0, 1, 0, 1, 0, 1])) == []
+    assert findings(from_arrays(bags, [0, 1, 0, 1, 0, 1])) == []
 
 
 def test_copies_equal_a_plain_search():
     rng = np.random.default_rng(3)
     bags = [rng.integers(0, 2, (rng.integers(2, 4), 2)).astype(float) for _ in range(60)]
-    own = from_arrays(bags, [i % 2 for i in range(60)])
+    collection = from_arrays(bags, [i % 2 for i in range(60)])
     keys: dict = {}
     for i, bag in enumerate(bags):
         keys.setdefault(tuple(sorted(map(tuple, bag.tolist()))), []).append(i)
     sets = [rows for rows in keys.values() if len(rows) > 1]
     mixed = [rows for rows in sets if len({i % 2 for i in rows}) > 1]
-    found = {what.partition(" (")[0]: what for _, where, what in said(own) if "content" in what}
+    result = {
+        what.partition(" (")[0]: what
+        for _, where, what in findings(collection)
+        if "content" in what
+    }
     assert len(mixed) > 1
     assert (
-        f"(and {len(mixed) - 1} more such sets)" in found["the same content under different labels"]
+        f"(and {len(mixed) - 1} more such sets)"
+        in result["the same content under different labels"]
     )
     plain = len(sets) - len(mixed)
-    assert ("the same content" in found) == (plain > 0)
+    assert ("the same content" in result) == (plain > 0)
     if plain > 1:
-        assert f"(and {plain - 1} more such sets)" in found["the same content"]
+        assert f"(and {plain - 1} more such sets)" in result["the same content"]
 
 
 def test_texts_are_copies_only_in_order(tmp_path):
@@ -113,7 +118,7 @@ def test_texts_are_copies_only_in_order(tmp_path):
     path.write_text("bag,label,text\na,0,one two\nb,1,two one\nc,0,one two\nd,1,three four\n")
     from foveate.io import read_bags
 
-    assert [where for _, where, _ in said(read_bags(path))] == ["bags 'a', 'c'"]
+    assert [where for _, where, _ in findings(read_bags(path))] == ["bags 'a', 'c'"]
 
 
 def test_names_that_come_twice():
@@ -164,31 +169,31 @@ def test_groups_shared_between_splits():
     ],
 )
 def test_odd_columns(column, severity, what):
-    found = only(with_columns(column))
-    assert found[:2] == (severity, "column 'odd'")
-    assert found[2].startswith(what)
+    result = only(with_columns(column))
+    assert result[:2] == (severity, "column 'odd'")
+    assert result[2].startswith(what)
 
 
 def test_columns_that_part_the_classes():
-    own = with_columns(lambda i, before, m: np.full(m, 100.0 * (i % 2) + i), n=40)
-    assert only(own)[2].startswith("label given away: one number per bag")
+    collection = with_columns(lambda i, before, m: np.full(m, 100.0 * (i % 2) + i), n=40)
+    assert only(collection)[2].startswith("label given away: one number per bag")
     few = with_columns(lambda i, before, m: np.full(m, 100.0 * (i % 2) + i), n=6)
-    assert said(few) == []  # six bags part by luck once in ten columns
+    assert findings(few) == []  # six bags part by luck once in ten columns
     overlapping = with_columns(lambda i, before, m: np.full(m, float(i)), n=40)
-    assert said(overlapping) == []
+    assert findings(overlapping) == []
 
 
 def test_columns_are_seen_through_take():
-    own = with_columns(lambda i, before, m: np.full(m, 7.0) if i < 6 else RNG.normal(size=m))
-    assert said(own) == []
-    assert only(own.take(list(range(6))))[2].startswith("one number throughout")
+    collection = with_columns(lambda i, before, m: np.full(m, 7.0) if i < 6 else RNG.normal(size=m))
+    assert findings(collection) == []
+    assert only(collection.take(list(range(6))))[2].startswith("one number throughout")
 
 
 def test_lengths():
     rng = np.random.default_rng(5)
     bags = [rng.normal(size=(k, 2)) for k in (3, 3, 3, 1, 31, 3)]
-    found = said(from_arrays(bags, [0, 1, 0, 1, 0, 1]))
-    assert found == [
+    result = findings(from_arrays(bags, [0, 1, 0, 1, 0, 1]))
+    assert result == [
         ("warning", "bag '4'", "much longer than the rest: up to 31 segments, the median is 3"),
         ("warning", "bag '3'", "one segment: nothing to choose from (1 of 6 bags)"),
     ]
@@ -202,16 +207,16 @@ def test_classes_with_too_little():
         "class 'x'",
         "the only one: two are needed, so add bags of another, or give another --label",
     )
-    found = said(from_arrays(bags, ["x"] * 23 + ["y"]))
-    assert [p[:2] for p in found] == [("error", "class 'y'"), ("warning", "class 'y'")]
-    assert found[1][2] == "1 bags, class 'x' 23"
+    result = findings(from_arrays(bags, ["x"] * 23 + ["y"]))
+    assert [p[:2] for p in result] == [("error", "class 'y'"), ("warning", "class 'y'")]
+    assert result[1][2] == "1 bags, class 'x' 23"
     grouped = from_arrays(bags, ["x", "y"] * 12, groups=["a", "b"] * 6 + ["c", "b"] * 6)
     assert only(grouped) == (
         "error",
         "class 'y'",
         "all bags in one group: too few to learn from and to test on",
     )
-    assert said(from_arrays(bags)) == []
+    assert findings(from_arrays(bags)) == []
 
 
 def test_uninformative_relevance():
@@ -224,10 +229,10 @@ def test_uninformative_relevance():
 def test_a_million_rows_take_seconds():
     rng = np.random.default_rng(7)
     x = rng.normal(size=(10**6, 8)).astype(np.float32)
-    own = from_arrays(np.split(x, 10_000), [i % 2 for i in range(10_000)])
+    collection = from_arrays(np.split(x, 10_000), [i % 2 for i in range(10_000)])
     begin = time.process_time()
-    assert problems(own) == []
-    assert describe(own).segments == 10**6
+    assert problems(collection) == []
+    assert describe(collection).segments == 10**6
     assert time.process_time() - begin < 6
 
 
@@ -248,7 +253,7 @@ FLAGS = ("--bag", "slide", "--label", "kind")
 def test_the_command_describes_and_warns(table):
     code, out, err = call("check", table, *FLAGS)
     assert (code, err) == (0, "")
-    said = " ".join(out.split())
+    findings = " ".join(out.split())
     for part in (
         "8 of 24 segments",
         "3 to 3, median 3",
@@ -256,9 +261,9 @@ def test_the_command_describes_and_warns(table):
         "u: 4, v: 4",
         "unknown",
     ):
-        assert part in said
-    assert "warning column 'c': one number throughout" in said
-    assert "my [own] bags.csv" in said.replace(" ", " ")
+        assert part in findings
+    assert "warning column 'c': one number throughout" in findings
+    assert "my [own] bags.csv" in findings.replace(" ", " ")
     code, out, err = call("check", table, *FLAGS, "--segment", "a,b")
     assert code == 0
     assert "no problems found" in out
@@ -266,11 +271,11 @@ def test_the_command_describes_and_warns(table):
 
 def test_the_command_as_json(table):
     code, out, _ = call("check", table, *FLAGS, "--json")
-    found = json.loads(out)
+    result = json.loads(out)
     assert code == 0
-    assert found["description"]["classes"] == {"u": 4, "v": 4}
-    assert [p["severity"] for p in found["problems"]] == ["warning"]
-    assert found["problems"][0]["where"] == "column 'c'"
+    assert result["description"]["classes"] == {"u": 4, "v": 4}
+    assert [p["severity"] for p in result["problems"]] == ["warning"]
+    assert result["problems"][0]["where"] == "column 'c'"
 
 
 def test_errors_end_with_code_2(table):
@@ -310,7 +315,7 @@ def test_a_table_that_was_appended_to_itself_is_noticed():
     twice = from_arrays([np.concatenate([bag, bag]) for bag in bags], labels)
     expected = "24 of 48 repeat an earlier one of their bag: are rows stored twice?"
     assert only(twice) == ("warning", "segments", expected)
-    assert not said(from_arrays([np.concatenate([bag, bag[:3]]) for bag in bags], labels))
+    assert not findings(from_arrays([np.concatenate([bag, bag[:3]]) for bag in bags], labels))
 
 
 def test_classes_that_look_alike_are_told_apart():
@@ -322,5 +327,5 @@ def test_classes_that_look_alike_are_told_apart():
 
 def test_one_bag_each_of_several_classes():
     bags = [np.random.default_rng(i).normal(size=(3, 2)) for i in range(6)]
-    where = [place for severity, place, _ in said(from_arrays(bags, list("aabbcd")))]
+    where = [place for severity, place, _ in findings(from_arrays(bags, list("aabbcd")))]
     assert where == ["classes 'c', 'd'"]

@@ -70,12 +70,12 @@ def test_damage_is_one_sentence(tmp_path, name):
         bytes([*whole[:at], whole[at] ^ 0xFF, *whole[at + 1 :]])
         for at in rng.integers(0, len(whole), 25)
     ]
-    said = []
+    messages = []
     for raw in [b"", *cuts, *flips]:
         file.write_bytes(raw)
         try:
             read_bags(path, tiles=4)
         except FoveateError as error:
-            said.append(str(error))
-    assert len(said) > 5
-    assert [one for one in said if file.name not in one or "\n" in one] == []
+            messages.append(str(error))
+    assert len(messages) > 5
+    assert [one for one in messages if file.name not in one or "\n" in one] == []

@@ -15,13 +15,13 @@ CODE = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.S)
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
+def workdir(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name, text in FILES.items():
         Path(name).write_text(text)
 
 
-@pytest.mark.usefixtures("here")
+@pytest.mark.usefixtures("workdir")
 def test_the_files_are_read_as_documented():
     bags = read_bags("bags.csv", group="patient", places=("x", "y"))
     assert bags.columns == ("area", "depth")
@@ -39,22 +39,22 @@ def test_the_files_are_read_as_documented():
     assert annotated.bag.z.tolist() == [[False, True, False, False], [False] * 4]
 
 
-@pytest.mark.usefixtures("here")
+@pytest.mark.usefixtures("workdir")
 def test_check_prints_what_the_guide_shows(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
-    command, shown = re.search(
+    command, output = re.search(
         r"```\n\$ foveate (check .*)\n([^`]*)```", GUIDE.read_text()
     ).groups()
     with pytest.raises(SystemExit) as stop:
         main(command.split())
     assert stop.value.code == 2
-    assert [line.rstrip() for line in capsys.readouterr().out.splitlines()] == shown.splitlines()
+    assert [line.rstrip() for line in capsys.readouterr().out.splitlines()] == output.splitlines()
 
 
-@pytest.mark.usefixtures("here")
+@pytest.mark.usefixtures("workdir")
 def test_the_code_runs():
     scope: dict = {}
     for block in CODE:
         exec(compile(block, "own-data.md", "exec"), scope)
-    assert scope["own"].known.tolist() == [True, False]
+    assert scope["collection"].known.tolist() == [True, False]
     assert read_bags("bags.npz").classes == ("sick", "well")

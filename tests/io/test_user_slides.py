@@ -15,8 +15,10 @@ Z = [0, 1, 0]
 COORDS = [np.array([[0, 0], [0, 8], [8, 0]]), np.array([[0, 0]]), np.array([[16, 8]])]
 
 
-def contents(own):
-    return [own.bag.dense()[i][own.bag.mask[i]].tolist() for i in range(len(own))]
+def contents(collection):
+    return [
+        collection.bag.dense()[i][collection.bag.mask[i]].tolist() for i in range(len(collection))
+    ]
 
 
 def slides(root, *, extra=True):
@@ -38,14 +40,14 @@ def slides(root, *, extra=True):
 
 def test_hdf5_slides(tmp_path):
     slides(tmp_path / "set")
-    own = read_bags(tmp_path / "set")
-    assert own.ids == ("s1", "s2", "s3")
-    assert contents(own) == [x.tolist() for x in X]
-    assert own.classes == ("normal", "tumour")
-    assert own.bag.y.tolist() == [1, 0, 1]
-    assert own.groups == ("p1", "p2")
-    assert own.places.tolist() == np.concatenate(COORDS).tolist()
-    assert own.bag.z is None
+    collection = read_bags(tmp_path / "set")
+    assert collection.ids == ("s1", "s2", "s3")
+    assert contents(collection) == [x.tolist() for x in X]
+    assert collection.classes == ("normal", "tumour")
+    assert collection.bag.y.tolist() == [1, 0, 1]
+    assert collection.groups == ("p1", "p2")
+    assert collection.places.tolist() == np.concatenate(COORDS).tolist()
+    assert collection.bag.z is None
     alone = read_bags(tmp_path / "set" / "h5_files" / "s2.h5", labelled=False)
     assert contents(alone) == [X[1].tolist()]
 
@@ -54,9 +56,9 @@ def test_hdf5_relevance(tmp_path):
     folder = slides(tmp_path / "set", extra=False)
     with h5py.File(folder / "s1.h5", "a") as file:
         file["patch_labels"] = np.array(Z)
-    own = read_bags(tmp_path / "set")
-    assert own.known.tolist() == [True, False, False]
-    assert own.bag.z[0].tolist() == [False, True, False]
+    collection = read_bags(tmp_path / "set")
+    assert collection.known.tolist() == [True, False, False]
+    assert collection.bag.z[0].tolist() == [False, True, False]
 
 
 def test_bad_hdf5_files_are_named(tmp_path, monkeypatch):

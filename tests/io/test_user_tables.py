@@ -19,11 +19,11 @@ from .table_files import write
 FORMS = ["csv", "tsv", "csv.gz", "jsonl", "parquet"]
 
 
-def contents(own):
+def contents(collection):
     """Segments of each bag without padding, by plain loops."""
-    bag = own.bag
+    bag = collection.bag
     return [
-        [bag.x.bank[int(j)].tolist() for j, there in zip(row, mask, strict=True) if there]
+        [bag.x.bank[int(j)].tolist() for j, exists in zip(row, mask, strict=True) if exists]
         for row, mask in zip(bag.x.index, bag.mask, strict=True)
     ]
 
@@ -34,41 +34,45 @@ def single(values):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_gives_the_same_bags(tmp_path, form):
-    own = read_bags(write(tmp_path / f"t.{form}"), places=("px", "py"))
-    assert own.ids == ("s2", "s1", "s3")
-    assert own.classes == ("sick", "well")
-    assert own.columns == ("a", "b")
-    assert own.kind == "features"
-    assert own.labelled
-    assert own.bag.y.tolist() == [0, 1, 0]
-    assert contents(own) == [
+    collection = read_bags(write(tmp_path / f"t.{form}"), places=("px", "py"))
+    assert collection.ids == ("s2", "s1", "s3")
+    assert collection.classes == ("sick", "well")
+    assert collection.columns == ("a", "b")
+    assert collection.kind == "features"
+    assert collection.labelled
+    assert collection.bag.y.tolist() == [0, 1, 0]
+    assert contents(collection) == [
         single([[0.5, 1], [0.1, 3]]),
         single([[-1.25, 2]]),
         single([[1e-30, 4]]),
     ]
-    assert own.bag.z.tolist() == [[True, False], [False, False], [False, False]]
-    assert own.known.tolist() == [True, True, False]
-    assert own.groups == ("p1", "p2")
-    assert own.bag.group.tolist() == [0, 1, 0]
-    assert own.places.tolist() == [[0, 0], [8, 0], [0, 8], [8, 8]]
-    assert own.split is None
-    assert own.words is None
-    assert own.source == str(tmp_path / f"t.{form}")
+    assert collection.bag.z.tolist() == [[True, False], [False, False], [False, False]]
+    assert collection.known.tolist() == [True, True, False]
+    assert collection.groups == ("p1", "p2")
+    assert collection.bag.group.tolist() == [0, 1, 0]
+    assert collection.places.tolist() == [[0, 0], [8, 0], [0, 8], [8, 8]]
+    assert collection.split is None
+    assert collection.words is None
+    assert collection.source == str(tmp_path / f"t.{form}")
 
 
 def test_ragged_is_padded_is_one_by_one(tmp_path):
-    own = read_bags(write(tmp_path / "t.csv"))
-    dense, mask = own.bag.dense(), own.bag.mask
+    collection = read_bags(write(tmp_path / "t.csv"))
+    dense, mask = collection.bag.dense(), collection.bag.mask
     padded = [dense[i][mask[i]].tolist() for i in range(3)]
-    alone = [contents(own.take([i]))[0] for i in range(3)]
-    assert padded == contents(own) == alone
-    back = own.take(torch.tensor([2, 0]))
+    alone = [contents(collection.take([i]))[0] for i in range(3)]
+    assert padded == contents(collection) == alone
+    back = collection.take(torch.tensor([2, 0]))
     assert back.ids == ("s3", "s2")
-    assert contents(back) == [contents(own)[2], contents(own)[0]]
+    assert contents(back) == [contents(collection)[2], contents(collection)[0]]
     assert back.known.tolist() == [False, True]
-    assert own.take(own.bag.y == 0).ids == ("s2", "s3") == own.take(slice(0, 3, 2)).ids
-    assert own.take(np.array([True, False, True])).ids == ("s2", "s3")
-    assert len(own.take([])) == 0
+    assert (
+        collection.take(collection.bag.y == 0).ids
+        == ("s2", "s3")
+        == collection.take(slice(0, 3, 2)).ids
+    )
+    assert collection.take(np.array([True, False, True])).ids == ("s2", "s3")
+    assert len(collection.take([])) == 0
 
 
 @pytest.mark.parametrize(
@@ -82,16 +86,16 @@ def test_ragged_is_padded_is_one_by_one(tmp_path):
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
 def test_classes_are_in_order(tmp_path, form, labels, classes):
     rows = [[f"s{i}", label, 1.0] for i, label in enumerate(labels)]
-    own = read_bags(write(tmp_path / f"t.{form}", ["bag", "label", "a"], rows))
-    assert own.classes == classes
-    assert [own.classes[y] for y in own.bag.y] == [str(label) for label in labels]
+    collection = read_bags(write(tmp_path / f"t.{form}", ["bag", "label", "a"], rows))
+    assert collection.classes == classes
+    assert [collection.classes[y] for y in collection.bag.y] == [str(label) for label in labels]
 
 
 def test_given_classes_fix_the_order_and_refuse_others(tmp_path):
     path = write(tmp_path / "t.csv")
-    own = read_bags(path, classes=("well", "dead", "sick"))
-    assert own.classes == ("well", "dead", "sick")
-    assert own.bag.y.tolist() == [2, 0, 2]
+    collection = read_bags(path, classes=("well", "dead", "sick"))
+    assert collection.classes == ("well", "dead", "sick")
+    assert collection.bag.y.tolist() == [2, 0, 2]
     with pytest.raises(
         FoveateError, match=r"t.csv, line 3: 'well' is none of the classes sick, dead"
     ):
@@ -100,8 +104,8 @@ def test_given_classes_fix_the_order_and_refuse_others(tmp_path):
 
 def test_labels_are_optional_unless_required(tmp_path):
     path = write(tmp_path / "t.csv", ["bag", "a"], [["s", 1], ["s", 2]])
-    own = read_bags(path)
-    assert (own.labelled, own.classes, own.bag.y.tolist()) == (False, (), [0])
+    collection = read_bags(path)
+    assert (collection.labelled, collection.classes, collection.bag.y.tolist()) == (False, (), [0])
     with pytest.raises(FoveateError, match="has no column 'label'"):
         read_bags(path, labelled=True)
     with pytest.raises(FoveateError, match="has no column 'diagnosis'"):
@@ -118,19 +122,19 @@ def test_labels_are_optional_unless_required(tmp_path):
 def test_named_columns_win(tmp_path):
     header = ["slide", "label", "y", "a", "b", "group"]
     path = write(tmp_path / "t.csv", header, [["s", "u", "v", 1, 2, 3], ["t", "u", "w", 4, 5, 6]])
-    own = read_bags(path, bag="slide", label="y", segment=("b", "group"))
-    assert own.columns == ("b", "group")
-    assert own.classes == ("v", "w")
-    assert own.bag.group is None
-    assert contents(own) == [[[2, 3]], [[5, 6]]]
+    collection = read_bags(path, bag="slide", label="y", segment=("b", "group"))
+    assert collection.columns == ("b", "group")
+    assert collection.classes == ("v", "w")
+    assert collection.bag.group is None
+    assert contents(collection) == [[[2, 3]], [[5, 6]]]
 
 
 def test_lists_in_cells_are_wide_columns(tmp_path):
     rows = [["s", 0, [1.0, 2.0], 3.0], ["s", 0, [4.0, 5.0], 6.0]]
     for form in ("jsonl", "parquet"):
-        own = read_bags(write(tmp_path / f"t.{form}", ["bag", "label", "v", "w"], rows))
-        assert own.columns == ("v[0]", "v[1]", "w")
-        assert contents(own) == [[[1, 2, 3], [4, 5, 6]]]
+        collection = read_bags(write(tmp_path / f"t.{form}", ["bag", "label", "v", "w"], rows))
+        assert collection.columns == ("v[0]", "v[1]", "w")
+        assert contents(collection) == [[[1, 2, 3], [4, 5, 6]]]
         short = write(
             tmp_path / f"s.{form}", ["bag", "label", "v"], [["s", 0, [1.0, 2.0]], ["s", 0, [4.0]]]
         )
@@ -140,47 +144,49 @@ def test_lists_in_cells_are_wide_columns(tmp_path):
 
 def test_one_row_per_bag_is_cut_into_words(tmp_path):
     rows = [["a", "pos", "Good film!", "1 0 0"], ["b", "neg", "Bad.", ""]]
-    own = read_bags(write(tmp_path / "t.csv", ["bag", "label", "text", "relevance"], rows))
-    assert own.kind == "text"
-    assert own.words == ("good", "film", "!", "bad", ".")
-    assert own.bag.x.bank.tolist() == [[0]] * 5
-    assert own.bag.x.bank.dtype == torch.int64
-    assert own.bag.mask.sum(1).tolist() == [3, 2]
-    assert own.bag.z[0].tolist() == [True, False, False]
-    assert own.known.tolist() == [True, False]
-    assert own.columns == ()
+    collection = read_bags(write(tmp_path / "t.csv", ["bag", "label", "text", "relevance"], rows))
+    assert collection.kind == "text"
+    assert collection.words == ("good", "film", "!", "bad", ".")
+    assert collection.bag.x.bank.tolist() == [[0]] * 5
+    assert collection.bag.x.bank.dtype == torch.int64
+    assert collection.bag.mask.sum(1).tolist() == [3, 2]
+    assert collection.bag.z[0].tolist() == [True, False, False]
+    assert collection.known.tolist() == [True, False]
+    assert collection.columns == ()
 
 
 def test_tokens_given_as_lists_are_kept(tmp_path):
     rows = [["a", 0, ["Good", "film"], [0, 1]], ["b", 1, ["No"], None]]
     for form in ("jsonl", "parquet"):
-        own = read_bags(write(tmp_path / f"t.{form}", ["bag", "label", "text", "relevance"], rows))
-        assert own.words == ("Good", "film", "No")
-        assert own.bag.z.tolist() == [[False, True], [False, False]]
-        assert own.known.tolist() == [True, False]
+        collection = read_bags(
+            write(tmp_path / f"t.{form}", ["bag", "label", "text", "relevance"], rows)
+        )
+        assert collection.words == ("Good", "film", "No")
+        assert collection.bag.z.tolist() == [[False, True], [False, False]]
+        assert collection.known.tolist() == [True, False]
 
 
 def test_texts_without_a_bag_column_are_bags_by_line(tmp_path):
-    own = read_bags(write(tmp_path / "t.csv", ["text", "label"], [["a b", 0], ["c", 1]]))
-    assert own.ids == ("2", "3")
-    assert own.words == ("a", "b", "c")
+    collection = read_bags(write(tmp_path / "t.csv", ["text", "label"], [["a b", 0], ["c", 1]]))
+    assert collection.ids == ("2", "3")
+    assert collection.words == ("a", "b", "c")
 
 
 def test_lines_of_several_files_have_unique_names(tmp_path):
     for split, rows in (("train", [["a b", 0], ["c", 1]]), ("test", [["d", 1], ["e", 0]])):
         write(tmp_path / f"{split}.csv", ["text", "label"], rows)
-    own = read_bags(tmp_path)
-    assert own.ids == ("test.csv:2", "test.csv:3", "train.csv:2", "train.csv:3")
-    assert own.split == ("test", "test", "train", "train")
-    assert own.words == ("d", "e", "a", "b", "c")
+    collection = read_bags(tmp_path)
+    assert collection.ids == ("test.csv:2", "test.csv:3", "train.csv:2", "train.csv:3")
+    assert collection.split == ("test", "test", "train", "train")
+    assert collection.words == ("d", "e", "a", "b", "c")
 
 
 def test_many_rows_per_bag_are_sentences(tmp_path):
     rows = [["d1", 0, "One here.", 1], ["d2", 1, "Two.", 0], ["d1", 0, "Three", 0]]
     path = write(tmp_path / "t.csv", ["bag", "label", "text", "relevance"], rows)
-    own = read_bags(path)
-    assert own.words == ("One here.", "Three", "Two.")
-    assert own.bag.z.tolist() == [[True, False], [False, False]]
+    collection = read_bags(path)
+    assert collection.words == ("One here.", "Three", "Two.")
+    assert collection.bag.z.tolist() == [[True, False], [False, False]]
     with pytest.raises(FoveateError, match=r"line 4: .* bag 'd1' has more"):
         read_bags(path, tokens=True)
     whole = write(tmp_path / "u.csv", ["bag", "label", "text"], [["d1", 0, "One here."]])
@@ -189,30 +195,30 @@ def test_many_rows_per_bag_are_sentences(tmp_path):
 
 def test_windows_in_time_are_a_series(tmp_path):
     rows = [["s", 0, 0, 5, 1.0], ["s", 0, 5, 10, 2.0]]
-    own = read_bags(
+    collection = read_bags(
         write(tmp_path / "t.csv", ["bag", "label", "start", "end", "v"], rows),
         places=("start", "end"),
     )
-    assert own.kind == "series"
-    assert own.places.tolist() == [[0, 5], [5, 10]]
-    assert own.columns == ("v",)
+    assert collection.kind == "series"
+    assert collection.places.tolist() == [[0, 5], [5, 10]]
+    assert collection.columns == ("v",)
 
 
 def test_splits_come_from_a_column_or_from_files(tmp_path):
     rows = [["a", 0, 1.0, "train"], ["b", 1, 2.0, "test"], ["a", 0, 3.0, "train"]]
-    own = read_bags(write(tmp_path / "t.csv", ["bag", "label", "v", "split"], rows))
-    assert own.split == ("train", "test")
+    collection = read_bags(write(tmp_path / "t.csv", ["bag", "label", "v", "split"], rows))
+    assert collection.split == ("train", "test")
     folder = tmp_path / "parts"
     folder.mkdir()
     write(folder / "train-0.csv", ["bag", "label", "v"], [["a", 0, 1.0]])
     write(folder / "train-1.csv", ["bag", "label", "v"], [["a", 0, 3.0]])
     write(folder / "test.csv", ["bag", "label", "v"], [["a", 1, 2.0]])
-    own = read_bags(folder)
-    assert sorted(zip(own.ids, own.split, contents(own), strict=True)) == [
+    collection = read_bags(folder)
+    assert sorted(zip(collection.ids, collection.split, contents(collection), strict=True)) == [
         ("a", "test", [[2.0]]),
         ("a", "train", [[1.0], [3.0]]),
     ]
-    assert own.take([0]).split == own.split[:1]
+    assert collection.take([0]).split == collection.split[:1]
     (folder / "test.csv").unlink()
     alone = read_bags(folder)
     assert (alone.split, alone.ids, contents(alone)) == (None, ("a",), [[[1.0], [3.0]]])
@@ -257,23 +263,23 @@ def test_ragged_tables_round_trip(tmp_path, table, form):
         pq.write_table(pa.table(dict(zip(header, columns, strict=True))), path)
     else:
         write(path, header, rows)
-    own = read_bags(path)
+    collection = read_bags(path)
     seen = list(dict.fromkeys(i for i, _ in order))
-    assert own.ids == tuple(f"b{i}" for i in seen)
-    assert [own.classes[y] for y in own.bag.y] == [str(i % 2) for i in seen]
+    assert collection.ids == tuple(f"b{i}" for i in seen)
+    assert [collection.classes[y] for y in collection.bag.y] == [str(i % 2) for i in seen]
     places = [[j for k, j in order if k == i] for i in seen]
-    wanted = [
+    expected = [
         single([bags[i][j] for j in own_rows]) for i, own_rows in zip(seen, places, strict=True)
     ]
-    assert contents(own) == wanted
+    assert contents(collection) == expected
     if any(mark is not None for mark in marks):
-        assert own.known.tolist() == [marks[i] is not None for i in seen]
-        for i, z, own_rows in zip(seen, own.bag.z, places, strict=True):
+        assert collection.known.tolist() == [marks[i] is not None for i in seen]
+        for i, z, own_rows in zip(seen, collection.bag.z, places, strict=True):
             marked = [bool(marks[i] and marks[i][j]) for j in own_rows]
-            assert z.tolist() == marked + [False] * (own.bag.m - len(marked))
+            assert z.tolist() == marked + [False] * (collection.bag.m - len(marked))
     else:
-        assert own.known is None
-        assert own.bag.z is None
+        assert collection.known is None
+        assert collection.bag.z is None
 
 
 def test_a_hundred_thousand_rows_take_seconds(tmp_path):
@@ -288,14 +294,17 @@ def test_a_hundred_thousand_rows_take_seconds(tmp_path):
     path.write_text(f"bag,label,a,b,c,d\n{text}\n")
     reports = []
     begin = time.process_time()
-    own = read_bags(path, report=lambda *report: reports.append(report))
+    collection = read_bags(path, report=lambda *report: reports.append(report))
     assert time.process_time() - begin < 6
-    assert len(own) == 500
+    assert len(collection) == 500
     names = [f"b{b}" for b in bag]
-    assert [own.ids.index(name) for name in dict.fromkeys(names)] == list(range(500))
-    row = own.ids.index("b7")
-    wanted = values[bag == 7].astype(np.float32)
-    assert np.array_equal(own.bag.x.bank[own.bag.x.index[row][own.bag.mask[row]]].numpy(), wanted)
+    assert [collection.ids.index(name) for name in dict.fromkeys(names)] == list(range(500))
+    row = collection.ids.index("b7")
+    expected = values[bag == 7].astype(np.float32)
+    assert np.array_equal(
+        collection.bag.x.bank[collection.bag.x.index[row][collection.bag.mask[row]]].numpy(),
+        expected,
+    )
     assert reports[-1] == ("rows", n, n)
     assert [done for _, done, _ in reports] == sorted(done for _, done, _ in reports)
 

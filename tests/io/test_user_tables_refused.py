@@ -16,7 +16,7 @@ def changed(row, column, value):
 
 
 @pytest.mark.parametrize(
-    ("row", "column", "value", "said"),
+    ("row", "column", "value", "output"),
     [
         (1, "b", "nan", r"line 3, column 'b': is missing"),
         (1, "b", "-inf", r"line 3, column 'b': must be finite, got -inf"),
@@ -48,9 +48,9 @@ def changed(row, column, value):
         ),
     ],
 )
-def test_a_bad_cell_is_named(tmp_path, row, column, value, said):
+def test_a_bad_cell_is_named(tmp_path, row, column, value, output):
     path = write(tmp_path / "t.csv", rows=changed(row, column, value))
-    with pytest.raises(FoveateError, match=said) as caught:
+    with pytest.raises(FoveateError, match=output) as caught:
         read_bags(path, missing="refuse")
     assert str(caught.value).startswith(f"{path}, line ")
     assert "\n" not in str(caught.value)
@@ -95,7 +95,7 @@ def test_damage_in_the_middle_of_a_parquet_file_is_named(tmp_path):
 
 
 def test_files_that_hold_no_table_are_named(tmp_path):
-    for name, text, said in (
+    for name, text, output in (
         ("a.csv", "", "line 1: must name the columns, is empty"),
         ("b.csv", "bag,label,a\n", "has no rows"),
         ("c.csv", "bag,label,a\ns,0\n", "line 2: must have 3 columns as line 1 has, got 2"),
@@ -105,7 +105,7 @@ def test_files_that_hold_no_table_are_named(tmp_path):
         ("g.txt", "x", "is none of what is read"),
     ):
         (tmp_path / name).write_text(text)
-        with pytest.raises(FoveateError, match=said):
+        with pytest.raises(FoveateError, match=output):
             read_bags(tmp_path / name)
     with pytest.raises(FoveateError, match="there is nothing at"):
         read_bags(tmp_path / "missing.csv")

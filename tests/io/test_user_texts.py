@@ -57,47 +57,54 @@ def write(root, docs="folder", **changes):
     return root
 
 
-def by_id(own):
+def by_id(collection):
     """Words and their relevance (None if unknown) of each bag, by plain loops."""
     out = {}
-    for i, name in enumerate(own.ids):
-        rows = own.bag.x.index[i][own.bag.mask[i]].tolist()
-        z = [bool(v) for v in own.bag.z[i][own.bag.mask[i]]] if own.known[i] else None
-        out[name] = ([own.words[row] for row in rows], z)
+    for i, name in enumerate(collection.ids):
+        rows = collection.bag.x.index[i][collection.bag.mask[i]].tolist()
+        z = (
+            [bool(v) for v in collection.bag.z[i][collection.bag.mask[i]]]
+            if collection.known[i]
+            else None
+        )
+        out[name] = ([collection.words[row] for row in rows], z)
     return out
 
 
 @pytest.mark.parametrize("docs", ["folder", "file"])
 def test_words_and_their_rationales(tmp_path, docs):
-    own = read_bags(write(tmp_path / "set", docs))
-    found = by_id(own)
-    assert own.kind == "text"
-    assert found["r1"] == (
+    collection = read_bags(write(tmp_path / "set", docs))
+    result = by_id(collection)
+    assert collection.kind == "text"
+    assert result["r1"] == (
         ["a", "good", "film", "really", "it", "is"],
         [False, True, True, True, False, False],
     )
-    assert found["r2"] == (["bad", ",", "bad"], [False] * 3)
-    assert found["d3"] == (["so", "so"], None)
-    assert found["r4"] == (
+    assert result["r2"] == (["bad", ",", "bad"], [False] * 3)
+    assert result["d3"] == (["so", "so"], None)
+    assert result["r4"] == (
         ["bad", ",", "bad", "a", "good", "film", "really", "it", "is"],
         [True, False, False, False, False, False, False, False, True],
     )
-    assert own.classes == ("NEG", "POS")
-    assert dict(zip(own.ids, own.split, strict=True)) == {
+    assert collection.classes == ("NEG", "POS")
+    assert dict(zip(collection.ids, collection.split, strict=True)) == {
         "r1": "train",
         "r2": "train",
         "d3": "val",
         "r4": "test",
     }
-    groups = {name: own.groups[g] for name, g in zip(own.ids, own.bag.group, strict=True)}
+    groups = {
+        name: collection.groups[g]
+        for name, g in zip(collection.ids, collection.bag.group, strict=True)
+    }
     assert groups == {"r1": "d1", "r2": "d2", "d3": "d3", "r4": "d2, d1"}
 
 
 def test_sentences_and_their_rationales(tmp_path):
-    found = by_id(read_bags(write(tmp_path / "set"), tokens=False))
-    assert found["r1"] == (["a good film", "really it is"], [True, True])
-    assert found["r4"] == (["bad , bad", "a good film", "really it is"], [True, False, True])
-    assert found["d3"] == (["so so"], None)
+    result = by_id(read_bags(write(tmp_path / "set"), tokens=False))
+    assert result["r1"] == (["a good film", "really it is"], [True, True])
+    assert result["r4"] == (["bad , bad", "a good film", "really it is"], [True, False, True])
+    assert result["d3"] == (["so so"], None)
 
 
 def test_documents_within_the_lines(tmp_path):
@@ -112,14 +119,14 @@ def test_documents_within_the_lines(tmp_path):
     ]
     path = tmp_path / "own.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    own = read_bags(path)
-    assert by_id(own) == {"1": (["one", "two"], [False, True]), "2": (["three"], [False])}
-    assert own.split is None
+    collection = read_bags(path)
+    assert by_id(collection) == {"1": (["one", "two"], [False, True]), "2": (["three"], [False])}
+    assert collection.split is None
     assert not read_bags(path, labelled=False).labelled
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (
             {"evidences": [[span("d1", 4, 7)]]},
@@ -134,10 +141,10 @@ def test_documents_within_the_lines(tmp_path):
         ({"annotation_id": None}, "the annotation_id is missing"),
     ],
 )
-def test_bad_annotations_are_named(tmp_path, change, said):
+def test_bad_annotations_are_named(tmp_path, change, message):
     lines = [LINES["train"][1], {**LINES["train"][0], **change}]
     root = write(tmp_path / "set", train=lines)
-    with pytest.raises(FoveateError, match=said) as caught:
+    with pytest.raises(FoveateError, match=message) as caught:
         read_bags(root)
     assert str(caught.value).startswith(f"{root / 'train.jsonl'}, line 2: ")
 

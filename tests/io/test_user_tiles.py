@@ -35,41 +35,41 @@ def root(tmp_path):
 
 
 def test_whole_tiles_of_classes_in_folders(root):
-    own = read_bags(root, tiles=4)
-    assert own.kind == "image"
-    assert own.ids == ("cat/1.png", "dog/2.png")  # the same wherever the folder is seen from
-    assert own.classes == ("cat", "dog")
-    assert own.bag.y.tolist() == [0, 1]
-    assert own.bag.x.bank.dtype == torch.uint8
+    collection = read_bags(root, tiles=4)
+    assert collection.kind == "image"
+    assert collection.ids == ("cat/1.png", "dog/2.png")  # the same wherever the folder is seen from
+    assert collection.classes == ("cat", "dog")
+    assert collection.bag.y.tolist() == [0, 1]
+    assert collection.bag.x.bank.dtype == torch.uint8
     begin = 0
     for i, (high, wide) in enumerate([(9, 13), (8, 4)]):
         pixels = np.random.default_rng(i + 1).integers(0, 256, (high, wide, 3), dtype=np.uint8)
         tiles, places = oracle(pixels, 4)
         end = begin + len(tiles)
-        assert own.bag.mask[i].sum() == len(tiles)
-        assert own.bag.x.bank[begin:end].numpy().tolist() == tiles.tolist()
-        assert own.places[begin:end].tolist() == places
+        assert collection.bag.mask[i].sum() == len(tiles)
+        assert collection.bag.x.bank[begin:end].numpy().tolist() == tiles.tolist()
+        assert collection.places[begin:end].tolist() == places
         begin = end
-    assert begin == len(own.bag.x.bank) == 8
-    assert own.known is None
+    assert begin == len(collection.bag.x.bank) == 8
+    assert collection.known is None
 
 
 def test_one_image_is_one_bag(root):
-    own = read_bags(root / "dog" / "2.png", tiles=4)
-    assert len(own) == 1
-    assert not own.labelled
-    assert own.bag.shape == (1, 2)
+    collection = read_bags(root / "dog" / "2.png", tiles=4)
+    assert len(collection) == 1
+    assert not collection.labelled
+    assert collection.bag.shape == (1, 2)
 
 
 def test_a_table_of_labels_groups_and_splits_wins(root):
     (root / "labels.csv").write_text(
         "image,label,patient,split\n1.png,b,p,train\ndog/2.png,a,q,test\n"
     )
-    own = read_bags(root, tiles=4)
-    assert own.classes == ("a", "b")
-    assert own.bag.y.tolist() == [1, 0]
-    assert own.groups == ("p", "q")
-    assert own.split == ("train", "test")
+    collection = read_bags(root, tiles=4)
+    assert collection.classes == ("a", "b")
+    assert collection.bag.y.tolist() == [1, 0]
+    assert collection.groups == ("p", "q")
+    assert collection.split == ("train", "test")
     (root / "labels.csv").write_text("image,label\n1.png,b\n3.png,a\n")
     with pytest.raises(FoveateError, match=r"labels.csv has no row for 'dog/2.png'"):
         read_bags(root, tiles=4)
@@ -79,10 +79,10 @@ def test_a_table_of_labels_groups_and_splits_wins(root):
 def test_splits_are_folders_above_classes(tmp_path):
     for split, name in (("train", "cat"), ("test", "dog")):
         picture(tmp_path / "set" / split / name / "1.png", 4, 4)
-    own = read_bags(tmp_path / "set", tiles=4)
-    assert own.split == ("test", "train")
-    assert own.classes == ("cat", "dog")
-    assert own.bag.y.tolist() == [1, 0]
+    collection = read_bags(tmp_path / "set", tiles=4)
+    assert collection.split == ("test", "train")
+    assert collection.classes == ("cat", "dog")
+    assert collection.bag.y.tolist() == [1, 0]
 
 
 def test_masks_and_boxes_are_relevance(root):
@@ -90,13 +90,13 @@ def test_masks_and_boxes_are_relevance(root):
     mask[3, 4] = mask[8, 12] = 255  # the second lies outside all whole tiles
     (root / "masks" / "cat").mkdir(parents=True)
     Image.fromarray(mask).save(root / "masks" / "cat" / "1.png")
-    own = read_bags(root, tiles=4)
-    assert own.known.tolist() == [True, False]
+    collection = read_bags(root, tiles=4)
+    assert collection.known.tolist() == [True, False]
     tiles = [[0, 0], [4, 0], [8, 0], [0, 4], [4, 4], [8, 4]]
-    assert own.places[:6, :2].tolist() == tiles
-    wanted = [bool(mask[y : y + 4, x : x + 4].any()) for x, y in tiles]
-    assert wanted == [False, True, False, False, False, False]
-    assert own.bag.z[0].tolist() == wanted
+    assert collection.places[:6, :2].tolist() == tiles
+    expected = [bool(mask[y : y + 4, x : x + 4].any()) for x, y in tiles]
+    assert expected == [False, True, False, False, False, False]
+    assert collection.bag.z[0].tolist() == expected
     (root / "boxes.csv").write_text("image,x,y,width,height\n2.png,0,4,1,1\n")
     both = read_bags(root, tiles=4)
     assert both.known.tolist() == [True, True]

@@ -27,6 +27,6 @@ def test_bags_on_which_paradigms_differ_come_first_then_sound_then_wrong_ones():
         "b": read_as([0, 1, 1, 1, 0], [1, 1, 1, 1, 1]),
         "c": read_as([0, 1, 1, 1, 1], [1, 1, 1, 1, 1]),
     }
-    shown = pick_gallery(records, bag)
-    assert shown["rows"].tolist() == [4, 1, 0, 2, 3]
-    assert shown["segments"][0, :, 0].tolist() == [8.0, 9.0]
+    gallery = pick_gallery(records, bag)
+    assert gallery["rows"].tolist() == [4, 1, 0, 2, 3]
+    assert gallery["segments"][0, :, 0].tolist() == [8.0, 9.0]

@@ -25,17 +25,17 @@ SLOW = Race(data="error-mode-1", paradigms=("soft", "hard"), seeds=2, n=40, n_te
 
 def count_to(folder, name, *, progress, until, fail=False):
     """A task for tests: counts, and records its process."""
-    own = folder / name
-    own.mkdir(exist_ok=True)
+    part_folder = folder / name
+    part_folder.mkdir(exist_ok=True)
     if fail:
         raise FoveateError(f"{name} cannot count")
     for k in range(1, until + 1):
         progress(k, until)
     before = sorted(p.name for p in folder.iterdir() if p.is_dir())
-    kept = os.environ.get("MALLOC_TRIM_THRESHOLD_")
+    stored = os.environ.get("MALLOC_TRIM_THRESHOLD_")
     Record(
-        np.arange(until), {}, {"pid": np.array([os.getpid()])}, {"saw": before, "kept": kept}
-    ).save(own / "record.npz")
+        np.arange(until), {}, {"pid": np.array([os.getpid()])}, {"saw": before, "kept": stored}
+    ).save(part_folder / "record.npz")
 
 
 def task(name, after=(), **arguments):
@@ -52,9 +52,9 @@ def same(one: Run, two: Run) -> None:
 
 
 def test_here_jobs_run_in_order_and_report(tmp_path):
-    said = []
-    execute([task("a"), task("b", ("a",))], tmp_path, Engine(), lambda *now: said.append(now))
-    assert said == [(name, k, 3) for name in "ab" for k in (1, 2, 3)]
+    messages = []
+    execute([task("a"), task("b", ("a",))], tmp_path, Engine(), lambda *now: messages.append(now))
+    assert messages == [(name, k, 3) for name in "ab" for k in (1, 2, 3)]
     assert Record.load(tmp_path / "b" / "record.npz").meta["saw"] == ["a", "b"]
     assert Record.load(tmp_path / "a" / "record.npz").final["pid"] == [os.getpid()]
 
@@ -157,13 +157,13 @@ def _files_travel_where_the_folder_is_not_shared(address, tmp_path):
         seen.append(sorted(later))
         # A job done in the run's own folder hands its files on, if others need them.
         mark = engine._mark(hidden)
-        kept, handed = (
+        stored, handed = (
             client.submit(
                 engine._perform, task(name), str(hidden), mark, "topic", {}, send_files=on
             ).result()
             for name, on in (("c", False), ("d", True))
         )
-    assert (kept, sorted(handed)) == ({}, ["record.npz"])
+    assert (stored, sorted(handed)) == ({}, ["record.npz"])
     assert (hidden / "c" / "record.npz").exists()
     assert Record.load(hidden / "a" / "record.npz").final["pid"] != [os.getpid()]
     assert seen == [["record.npz"]]

@@ -31,12 +31,12 @@ def folder(tmp_path, monkeypatch):
 
 def arrays(run: Path) -> dict[str, np.ndarray]:
     """Every array of every record in a run directory, metadata left out."""
-    found = {}
+    result = {}
     for path in sorted(run.glob("*/record.npz")):
         with np.load(path) as file:
             names = [name for name in file.files if name != "meta"]
-            found |= {f"{path.parent.name}/{name}": file[name] for name in names}
-    return found
+            result |= {f"{path.parent.name}/{name}": file[name] for name in names}
+    return result
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -75,5 +75,5 @@ def test_an_old_fit_still_predicts_and_is_examined(folder, capsys):
     assert len((folder / "answers.csv").read_text().splitlines()) == 121
     capsys.readouterr()
     main(["trust", "fit", "--json"])
-    found = json.loads(capsys.readouterr().out)
-    assert {trust["paradigm"] for trust in found} == {"soft", "lvml"}
+    result = json.loads(capsys.readouterr().out)
+    assert {trust["paradigm"] for trust in result} == {"soft", "lvml"}

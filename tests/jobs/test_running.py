@@ -44,11 +44,11 @@ def test_cpu_seconds_are_counted_through_a_kill(tmp_path, monkeypatch):
         def parts(self, settings):
             return {"a": partial(work, kill), "b": partial(work, kill)}
 
-    own = Registry("experiment")
-    own.register("busy")(Busy)
+    registry = Registry("experiment")
+    registry.register("busy")(Busy)
     for name, kind in EXPERIMENTS.items():
-        own.register(name)(kind)
-    monkeypatch.setattr(experiment, "EXPERIMENTS", own)
+        registry.register(name)(kind)
+    monkeypatch.setattr(experiment, "EXPERIMENTS", registry)
     monkeypatch.setattr(lifecycle, "SAVE_EVERY", 0.0)
     with pytest.raises(KeyboardInterrupt):
         start_experiment("busy", "smoke", out=tmp_path / "run")

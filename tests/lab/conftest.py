@@ -103,10 +103,10 @@ def until(client):
     def wait(name, *states, seconds=60):
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            found = client.get(f"/api/jobs/{name}").json()
-            if found["state"] in states:
-                return found
+            result = client.get(f"/api/jobs/{name}").json()
+            if result["state"] in states:
+                return result
             time.sleep(0.05)
-        raise AssertionError(f"still {found['state']} ({found['why']}), not {states}")
+        raise AssertionError(f"still {result['state']} ({result['why']}), not {states}")
 
     return wait

@@ -15,10 +15,10 @@ from foveate.studies.reproduction import stored_results
 
 
 def test_the_ledger_is_the_one_that_was_shipped(client):
-    found = client.get("/api/claims").json()
+    result = client.get("/api/claims").json()
     shipped = {entry.claim: entry for entry in shipped_ledger().entries}
-    assert [row["claim"] for row in found["claims"]] == list(shipped)
-    for row in found["claims"]:
+    assert [row["claim"] for row in result["claims"]] == list(shipped)
+    for row in result["claims"]:
         entry = shipped[row["claim"]]
         assert row["statement"] == all_claims()[row["claim"]]
         assert row["verdict"] == (entry.finding.verdict if entry.finding else "not run")
@@ -28,25 +28,25 @@ def test_the_ledger_is_the_one_that_was_shipped(client):
 def drawn_rows(spec):
     """The rows of all parts of a chart."""
     if isinstance(spec, dict):
-        own = spec["data"]["values"] if "data" in spec else []
-        return own + [row for value in spec.values() for row in drawn_rows(value)]
+        rows = spec["data"]["values"] if "data" in spec else []
+        return rows + [row for value in spec.values() for row in drawn_rows(value)]
     return [row for part in spec for row in drawn_rows(part)] if isinstance(spec, list) else []
 
 
 def test_every_checked_claim_has_a_figure():
     ledger, bundled = shipped_ledger(), bundled_json("claims")
     for entry in ledger.entries:
-        found = claim_figure(ledger, entry)
-        assert (found is None) == (entry.finding is None)
-        if found is None:
+        result = claim_figure(ledger, entry)
+        assert (result is None) == (entry.finding is None)
+        if result is None:
             continue
-        assert found["name"] == entry.finding.figure
-        assert found["source"].endswith(".")
+        assert result["name"] == entry.finding.figure
+        assert result["source"].endswith(".")
         if entry.claim in bundled:
-            assert found == bundled[entry.claim]
+            assert result == bundled[entry.claim]
         elif entry.claim == "vr23:C4":
-            assert "stored table" in found["source"]
-            means = [row["mean"] for row in drawn_rows(found["spec"])]
+            assert "stored table" in result["source"]
+            means = [row["mean"] for row in drawn_rows(result["spec"])]
             stored = [r for r in stored_results() if r["table"] == "table1" and not r.get("label")]
             cells = [c for r in stored for c in r.get("cells", ())]
             assert sorted(means) == sorted(c["mean"] for c in cells if c["measure"] == "SAIF %")
@@ -75,20 +75,20 @@ def test_an_experiment_is_run_again(client, folder):
     job = {"experiment": "flows", "scale": "smoke"}
     name = client.post("/api/claims/run", json=job).json()["id"]
     for _ in range(6000):  # five minutes, on a machine that does other things too
-        found = client.get(f"/api/jobs/{name}").json()
-        if found["state"] == "done":
+        result = client.get(f"/api/jobs/{name}").json()
+        if result["state"] == "done":
             break
-        assert found["state"] in ("starting", "running"), found["reason"]
+        assert result["state"] in ("starting", "running"), result["reason"]
         time.sleep(0.05)
-    assert {part["part"] for part in found["parts"]} >= {"descent", "laws"}
-    assert "vr23:C17" in {finding["claim"] for finding in found["result"]["findings"]}
-    there = folder / found["result"]["run"]
-    assert (there / "findings.json").exists()
-    spec = client.get("/api/run/figures", params={"run": there.name}).json()
+    assert {part["part"] for part in result["parts"]} >= {"descent", "laws"}
+    assert "vr23:C17" in {finding["claim"] for finding in result["result"]["findings"]}
+    exists = folder / result["result"]["run"]
+    assert (exists / "findings.json").exists()
+    spec = client.get("/api/run/figures", params={"run": exists.name}).json()
     assert spec["figures"]
     import shutil
 
-    shutil.rmtree(there)
+    shutil.rmtree(exists)
 
 
 @pytest.mark.parametrize("job", [{"experiment": "flows", "scale": "paper"}, {"experiment": 3}])
@@ -111,5 +111,5 @@ def test_one_colour_means_one_thing():
 
 def test_one_palette_for_styles_and_charts():
     css = palette_css()
-    for name, own in chart_theme()["paradigms"].items():
-        assert f"--{name}: {own['colour']};" in css
+    for name, rows in chart_theme()["paradigms"].items():
+        assert f"--{name}: {rows['colour']};" in css

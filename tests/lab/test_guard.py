@@ -309,7 +309,7 @@ def test_unexpected_errors_are_one_sentence(app):
         ) as client:
             return await client.get("/api/breaks")
 
-    found = asyncio.run(once())
-    assert found.status_code == 500
-    assert "ZeroDivisionError" in found.json()["error"]
-    assert "secret" not in found.text
+    result = asyncio.run(once())
+    assert result.status_code == 500
+    assert "ZeroDivisionError" in result.json()["error"]
+    assert "secret" not in result.text

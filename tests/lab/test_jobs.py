@@ -24,20 +24,22 @@ ENDLESS = {**SMALL, "epochs": 5000}
 
 def heard(client, name, count=None, *, seed=0, after=0, last=None):
     """Events of a stream: until its end, or the first ``count`` of them."""
-    events, own = [], {}
+    events, states = [], {}
     headers = {} if last is None else {"Last-Event-ID": str(last)}
-    asked = {"seed": seed, "after": after}
-    with client.stream("GET", f"/api/jobs/{name}/events", params=asked, headers=headers) as s:
+    query = {"seed": seed, "after": after}
+    with client.stream("GET", f"/api/jobs/{name}/events", params=query, headers=headers) as s:
         for line in s.iter_lines():
             key, _, value = line.partition(": ")
             if line:
-                own[key] = value
+                states[key] = value
                 continue
-            if "event" in own:
-                events.append((int(own.get("id", 0)), own["event"], json.loads(own["data"])))
-                if own["event"] in ("end", "gap") or len(events) == count:
+            if "event" in states:
+                events.append(
+                    (int(states.get("id", 0)), states["event"], json.loads(states["data"]))
+                )
+                if states["event"] in ("end", "gap") or len(events) == count:
                     return events
-            own = {}
+            states = {}
     return events
 
 
@@ -63,13 +65,13 @@ def test_what_is_streamed_is_what_the_library_trains(client, finished):
     job = TrainJob(**SMALL)
     ready = prepared(job)
     record = fit(ready.build, ready.train, ready.test, "hard", seeds=range(3), plan=ready.plan)
-    told = {"t": [], "ft": []}
+    reported = {"t": [], "ft": []}
     for _, kind, content in events:
         if kind == "frame":
-            for key, rows in told.items():
+            for key, rows in reported.items():
                 rows.extend(content["rows"]["hard"][key])
-    assert told["t"] == record.t.tolist()
-    np.testing.assert_allclose(told["ft"], record.values["ft"], atol=1e-4)
+    assert reported["t"] == record.t.tolist()
+    np.testing.assert_allclose(reported["ft"], record.values["ft"], atol=1e-4)
     whole = client.get(f"/api/jobs/{name}", params={"seed": 1}).json()
     np.testing.assert_allclose(whole["now"]["hard"]["ft"], record.last("ft"), atol=1e-4)
     curve = np.array(whole["curves"]["hard"]["accuracy"])
@@ -99,9 +101,9 @@ def test_a_client_that_missed_too_many_events_is_notified(client, finished, app)
 def test_every_member_can_be_looked_at_after_the_end(client, finished):
     name, _ = finished
     for seed in range(3):
-        found = client.get(f"/api/jobs/{name}", params={"seed": seed}).json()
-        assert found["seed"] == seed
-        for detail in found["details"].values():
+        result = client.get(f"/api/jobs/{name}", params={"seed": seed}).json()
+        assert result["seed"] == seed
+        for detail in result["details"].values():
             assert np.sum(detail["heat"]) == pytest.approx(1, abs=0.01)
             assert detail["sentence"]
             assert len(detail["classes"]) == 3
@@ -188,8 +190,8 @@ def test_all_maps_are_offered(client):
 def test_time_is_limited(client, train, until):
     name = train(**ENDLESS, minutes=0.05)
     client.post(f"/api/jobs/{name}/pause")  # a paused job holds its slot
-    found = until(name, "stopped")
-    assert found["reason"] == "the allowed time is over"
+    result = until(name, "stopped")
+    assert result["reason"] == "the allowed time is over"
 
 
 def test_there_is_no_such_training(client):
@@ -231,8 +233,8 @@ def test_the_heat_map_is_that_of_the_members_own_reading():
             a_z = float(reading.alpha[0, i].double().numpy()[z[i]].sum())
             p_y = float(reading.log_p[0, i, y[i]].double().exp())
             cells[min(4, int(5 * p_y)), min(4, int(5 * a_z))] += 1 / len(y)
-        shown = trainer.details([1])["1"]["hybrid"]["heat"]
-        np.testing.assert_allclose(shown, cells, atol=1e-4)
+        heat = trainer.details([1])["1"]["hybrid"]["heat"]
+        np.testing.assert_allclose(heat, cells, atol=1e-4)
 
 
 def test_topic_words_attend_by_softmax_alone():
@@ -256,8 +258,8 @@ def test_the_focus_on_the_plane_is_the_focus_of_the_model():
         with torch.no_grad():
             score = float(model.f(at))
             says = int(model.g(at).argmax())
-        shown = detail["low"] + levels[40 * row + column] / 255 * (detail["high"] - detail["low"])
-        assert shown == pytest.approx(score, abs=0.01 * (detail["high"] - detail["low"]))
+        heat = detail["low"] + levels[40 * row + column] / 255 * (detail["high"] - detail["low"])
+        assert heat == pytest.approx(score, abs=0.01 * (detail["high"] - detail["low"]))
         assert base64.b64decode(detail["regions"])[40 * row + column] == says
 
 
@@ -267,24 +269,24 @@ def test_which_class_is_read_from_the_background():
     z[:, 0] = True
     alpha = np.array([[1.0, 0, 0], [1, 0, 0], [0, 0.8, 0.2], [0, 1, 0]])
     focused, correct = np.array([True, True, False, False]), np.ones(4, bool)
-    found = class_status(("cat", "dog"), y, focused, correct, alpha, z, np.array([0.1, 0.9]))
-    assert found.ft == (1.0, 0.0)
-    assert found.accuracy == (1.0, 1.0)
-    assert found.misplaced == (1,)
-    assert found.verdict == "misplaced"
-    assert "dog is read from the background" in found.sentence
-    assert "100 % of the attention" in found.sentence
-    assert "says dog most (mean probability 0.90)" in found.sentence
+    result = class_status(("cat", "dog"), y, focused, correct, alpha, z, np.array([0.1, 0.9]))
+    assert result.ft == (1.0, 0.0)
+    assert result.accuracy == (1.0, 1.0)
+    assert result.misplaced == (1,)
+    assert result.verdict == "misplaced"
+    assert "dog is read from the background" in result.sentence
+    assert "100 % of the attention" in result.sentence
+    assert "says dog most (mean probability 0.90)" in result.sentence
 
 
 def test_spread_attention_is_called_an_average():
     y, z = np.array([0, 1]), np.eye(2, 4, dtype=bool)
     alpha = np.full((2, 4), 0.25)
-    found = class_status(
+    result = class_status(
         ("a", "b"), y, np.zeros(2, bool), np.ones(2, bool), alpha, z, np.ones(2) / 2
     )
-    assert "read from its average" in found.sentence
-    assert "2.0 of 2.0 bits" in found.sentence
+    assert "read from its average" in result.sentence
+    assert "2.0 of 2.0 bits" in result.sentence
 
 
 def test_right_and_wrong_members_are_told_apart():

@@ -47,12 +47,12 @@ def test_parts_too(client, part):
 
 
 def test_the_run_reports_the_values_of_the_record(client, folder):
-    said = client.get("/api/run", params={"run": "boxes"}).json()
+    page_data = client.get("/api/run", params={"run": "boxes"}).json()
     record = open_run(folder / "boxes").record("soft")
-    own = next(row for row in said["outcomes"] if row["paradigm"] == "soft")
-    assert own["accuracy"]["mean"] == pytest.approx(100 * record.last("accuracy").mean())
-    assert said["parts"]["soft"]["members"] == 2
-    assert said["classes"] == ["class 0", "class 1", "class 2"]
+    outcome = next(row for row in page_data["outcomes"] if row["paradigm"] == "soft")
+    assert outcome["accuracy"]["mean"] == pytest.approx(100 * record.last("accuracy").mean())
+    assert page_data["parts"]["soft"]["members"] == 2
+    assert page_data["classes"] == ["class 0", "class 1", "class 2"]
 
 
 def test_cells_hold_the_bags_that_lie_in_them(client, folder):
@@ -79,28 +79,28 @@ def test_cells_hold_the_bags_that_lie_in_them(client, folder):
 def test_a_bag_is_drawn_again_as_it_was(client, folder):
     from foveate.data import DATASETS
 
-    said = client.get("/api/run/bag", params={"run": "boxes", "bag": 7, "member": 1}).json()
+    page_data = client.get("/api/run/bag", params={"run": "boxes", "bag": 7, "member": 1}).json()
     bag = DATASETS.get("error-mode-1")().load("test", n=60, m=9, seed=1)
-    np.testing.assert_allclose(said["segments"]["values"], bag.x[7].numpy(), rtol=1e-6)
-    assert said["z"] == bag.z[7].tolist()
+    np.testing.assert_allclose(page_data["segments"]["values"], bag.x[7].numpy(), rtol=1e-6)
+    assert page_data["z"] == bag.z[7].tolist()
     record = open_run(folder / "boxes").record("hard")
-    np.testing.assert_allclose(said["views"]["hard"]["alpha"], record.final["alpha"][1, 7])
-    evidence = np.array(said["evidence"]["hard"])
+    np.testing.assert_allclose(page_data["views"]["hard"]["alpha"], record.final["alpha"][1, 7])
+    evidence = np.array(page_data["evidence"]["hard"])
     assert evidence.shape == (9, 3)
     np.testing.assert_allclose(evidence.sum(1), 1, rtol=1e-5)
     # Hard attention answers with what g says of the segment that it looks at.
-    top = np.argmax(said["views"]["hard"]["alpha"])
-    np.testing.assert_allclose(evidence[top], said["views"]["hard"]["p"], atol=1e-5)
+    top = np.argmax(page_data["views"]["hard"]["alpha"])
+    np.testing.assert_allclose(evidence[top], page_data["views"]["hard"]["p"], atol=1e-5)
 
 
 def test_pictures_come_as_bytes(client):
-    said = client.get("/api/run/bag", params={"run": "digits", "bag": 0}).json()["segments"]
-    assert (said["kind"], said["shape"], said["m"]) == ("image", [8, 8, 1], 20)
+    page_data = client.get("/api/run/bag", params={"run": "digits", "bag": 0}).json()["segments"]
+    assert (page_data["kind"], page_data["shape"], page_data["m"]) == ("image", [8, 8, 1], 20)
 
 
-@pytest.mark.parametrize("asked", [{"bag": 9999}, {"bag": -1}, {"bag": 0, "member": 7}])
-def test_bags_that_are_not_there(client, asked):
-    assert client.get("/api/run/bag", params={"run": "boxes", **asked}).status_code == 404
+@pytest.mark.parametrize("query", [{"bag": 9999}, {"bag": -1}, {"bag": 0, "member": 7}])
+def test_bags_that_are_not_there(client, query):
+    assert client.get("/api/run/bag", params={"run": "boxes", **query}).status_code == 404
 
 
 def test_figures_are_the_librarys(client):
@@ -157,50 +157,52 @@ def test_within_reaches_one_row_beyond():
 
 def test_rows_that_are_no_numbers_are_left_out():
     record = Record(np.arange(3.0), {"a": np.array([[np.nan, np.nan], [1.0, np.nan], [2.0, 4.0]])})
-    found = curve_rows(record, "a", None, None, 10)
-    assert found["t"].tolist() == [1.0, 2.0]
-    assert found["mean"].tolist() == [1.0, 3.0]
+    result = curve_rows(record, "a", None, None, 10)
+    assert result["t"].tolist() == [1.0, 2.0]
+    assert result["mean"].tolist() == [1.0, 3.0]
 
 
 def test_a_training_is_stepped_through(client, folder):
     record = open_run(folder / "boxes").record("hard")
-    asked = {"run": "boxes", "part": "hard", "member": 1}
-    said = client.get("/api/run/heat", params=asked).json()
-    film = said["timeline"]
+    query = {"run": "boxes", "part": "hard", "member": 1}
+    page_data = client.get("/api/run/heat", params=query).json()
+    film = page_data["timeline"]
     assert film["t"] == record.t.tolist()
     np.testing.assert_allclose(film["heat"], record.values["heat"][:, 1], atol=1e-4)
-    np.testing.assert_allclose(film["heat"][-1], said["shares"], atol=1e-4)  # it outcomes as it is
+    np.testing.assert_allclose(
+        film["heat"][-1], page_data["shares"], atol=1e-4
+    )  # it outcomes as it is
     for key in ("ftpt", "ffpt", "ftpf", "ffpf"):
         np.testing.assert_allclose(film["quadrants"][key], record.values[key][:, 1], atol=1e-4)
-    mean = client.get("/api/run/heat", params={**asked, "member": -1}).json()["timeline"]
+    mean = client.get("/api/run/heat", params={**query, "member": -1}).json()["timeline"]
     np.testing.assert_allclose(mean["heat"], record.values["heat"].mean(1), atol=1e-4)
 
 
 def test_a_run_of_before_has_no_heat_map_over_time():
     shares = np.linspace(0, 1, 5)[:, None]
-    found = timeline_rows(Record(np.arange(5.0), {"ftpt": shares}), 0, 10)
-    assert found["heat"] is None
-    assert found["quadrants"] == {"ftpt": pytest.approx(shares[:, 0])}
+    result = timeline_rows(Record(np.arange(5.0), {"ftpt": shares}), 0, 10)
+    assert result["heat"] is None
+    assert result["quadrants"] == {"ftpt": pytest.approx(shares[:, 0])}
 
 
 @given(st.integers(1, 2000), st.integers(2, 50))
 def test_moments_are_spread_evenly(rows, most):
-    found = evenly_spaced_rows(rows, most)
-    assert len(found) == min(rows, most)
-    assert (found[0], found[-1]) == (0, rows - 1)
-    steps = np.diff(found)
+    result = evenly_spaced_rows(rows, most)
+    assert len(result) == min(rows, most)
+    assert (result[0], result[-1]) == (0, rows - 1)
+    steps = np.diff(result)
     assert rows == 1 or (steps.min() >= 1 and steps.max() - steps.min() <= 1)
 
 
 def test_differences_are_paired_over_shared_seeds(client, folder):
     """Against plain arithmetic on the records; a run minus itself is 0."""
-    asked = {"first": "boxes", "second": "boxes"}
-    same = client.get("/api/runs/differences", params=asked).json()["parts"]["soft"]
+    query = {"first": "boxes", "second": "boxes"}
+    same = client.get("/api/runs/differences", params=query).json()["parts"]["soft"]
     assert same["seeds"] == 2
     assert same["metrics"]["ft"]["mean"] == 0
     one, other = (open_run(folder / "boxes").record(name) for name in ("soft", "hard"))
     paired = paired_differences(one, other)
     ends = other.values["accuracy"][-1] - one.values["accuracy"][-1]
     assert paired["metrics"]["accuracy"]["mean"] == pytest.approx(ends.mean())
-    apart = client.get("/api/runs/differences", params={**asked, "second": "digits"}).json()
+    apart = client.get("/api/runs/differences", params={**query, "second": "digits"}).json()
     assert set(apart["parts"]) == {"soft"}

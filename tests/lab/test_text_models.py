@@ -22,30 +22,30 @@ def _ready(client, name):
     import time
 
     for _ in range(1200):
-        found = client.get(f"/api/jobs/{name}").json()
-        if found["state"] == "ready":
-            return found
-        assert found["state"] in ("starting", "running"), found["reason"]
+        result = client.get(f"/api/jobs/{name}").json()
+        if result["state"] == "ready":
+            return result
+        assert result["state"] in ("starting", "running"), result["reason"]
         time.sleep(0.05)
     raise AssertionError("never ready")
 
 
 def test_a_text_is_read(client, reader):
     text = client.get(f"/api/jobs/{reader}").json()["setup"]["view"]["examples"][0]
-    found = client.post(f"/api/text-models/{reader}", json={"text": text}).json()
-    assert found["tokens"] == text.split()
-    assert sum(found["alpha"]) == pytest.approx(1, abs=0.01)
-    assert all(0 <= beta <= 1 for beta in found["beta"])
-    assert len(found["delta"]) == len(found["tokens"])
-    assert 0.5 <= found["p"] <= 1
-    assert all(found["known"])
+    result = client.post(f"/api/text-models/{reader}", json={"text": text}).json()
+    assert result["tokens"] == text.split()
+    assert sum(result["alpha"]) == pytest.approx(1, abs=0.01)
+    assert all(0 <= beta <= 1 for beta in result["beta"])
+    assert len(result["delta"]) == len(result["tokens"])
+    assert 0.5 <= result["p"] <= 1
+    assert all(result["known"])
 
 
 def test_hostile_text_is_only_text(client, reader):
     text = "<script>alert(1)</script> \u0000 \U0001f600 ' OR 1=1"
-    found = client.post(f"/api/text-models/{reader}", json={"text": text}).json()
-    assert found["tokens"][0] == "<script>alert(1)</script>"
-    assert not any(found["known"][:3])
+    result = client.post(f"/api/text-models/{reader}", json={"text": text}).json()
+    assert result["tokens"][0] == "<script>alert(1)</script>"
+    assert not any(result["known"][:3])
 
 
 @pytest.mark.parametrize(
@@ -73,31 +73,31 @@ def test_a_pair_is_aligned(client):
     job = {"what": "pairs", "corpus": "made-up", "steps": 20}
     name = client.post("/api/text-models", json=job).json()["id"]
     source, target = _ready(client, name)["setup"]["view"]["examples"][1]
-    found = client.post(
+    result = client.post(
         f"/api/text-models/{name}", json={"source": source, "target": target}
     ).json()
     client.post(f"/api/jobs/{name}/stop")
-    assert found["source"] == source.split()
+    assert result["source"] == source.split()
     for kind in ("attention", "ibm1"):
-        rows = np.array(found[kind])
+        rows = np.array(result[kind])
         assert rows.shape == (len(target.split()), len(source.split()))
         np.testing.assert_allclose(rows.sum(1), 1, atol=0.01)
 
 
 def test_a_saved_model_gives_the_same_output_after_loading(client, reader, folder):
-    asked = {"text": "7 4 1 13 23 38"}
-    before = client.post(f"/api/text-models/{reader}", json=asked).json()
+    query = {"text": "7 4 1 13 23 38"}
+    before = client.post(f"/api/text-models/{reader}", json=query).json()
     session = client.get(f"/api/jobs/{reader}").json()
     name = session["result"]["model"]
     about = client.get("/api/text-models").json()["saved"][name]
     assert (about["what"], about["corpus"], about["steps"]) == ("texts", "keywords", 20)
     assert about["accuracy"] == pytest.approx(session["now"]["soft"]["accuracy"][0], abs=1e-4)
     again = client.post("/api/text-models", json={"model": name}).json()["id"]
-    found = _ready(client, again)
-    after = client.post(f"/api/text-models/{again}", json=asked).json()
+    result = _ready(client, again)
+    after = client.post(f"/api/text-models/{again}", json=query).json()
     client.post(f"/api/jobs/{again}/stop")
-    assert found["result"] == {"model": name}
-    assert found["epoch"] == 20
+    assert result["result"] == {"model": name}
+    assert result["epoch"] == 20
     assert {k: v for k, v in after.items() if k != "number"} == {
         k: v for k, v in before.items() if k != "number"
     }

@@ -55,8 +55,8 @@ def by_enumeration(u, v, places):
 @given(rows_of, st.sampled_from([0.05, 0.3, 0.5]))
 def test_the_papers_form(rows, share):
     u, v, start = flat(rows)
-    wanted = [paper_form(*row, share) for row in rows]
-    np.testing.assert_array_equal(agreement(u, v, start, share), wanted)
+    expected = [paper_form(*row, share) for row in rows]
+    np.testing.assert_array_equal(agreement(u, v, start, share), expected)
 
 
 @pytest.mark.parametrize("length", [1, 2, 3, 4])
@@ -67,8 +67,8 @@ def test_fair_ties_are_the_mean_over_every_way_to_break_them(length, share):
     if length == 4:
         rows = rows[::7]
     u, v, start = flat(rows)
-    wanted = [by_enumeration(*row, ceil(share * length)) for row in rows]
-    np.testing.assert_allclose(fair_agreement(u, v, start, share), wanted, atol=1e-12)
+    expected = [by_enumeration(*row, ceil(share * length)) for row in rows]
+    np.testing.assert_allclose(fair_agreement(u, v, start, share), expected, atol=1e-12)
 
 
 @few
@@ -123,8 +123,8 @@ def test_top_is_the_first_of_several():
 def test_tau_b_is_scipys(rows):
     u, v, start = flat(rows)
     with np.errstate(all="ignore"):
-        wanted = [kendalltau(*row).statistic if len(row[0]) > 1 else np.nan for row in rows]
-    np.testing.assert_allclose(kendall(u, v, start), wanted, atol=1e-14)
+        expected = [kendalltau(*row).statistic if len(row[0]) > 1 else np.nan for row in rows]
+    np.testing.assert_allclose(kendall(u, v, start), expected, atol=1e-14)
 
 
 @pytest.mark.parametrize("step", [1e-9, 0.05, 0.3])
@@ -135,8 +135,8 @@ def test_tau_b_of_long_rows_is_scipys(step):
     u = rng.random(start[-1])
     v = np.round((u + rng.random(start[-1])) / step) * step
     parts = zip(np.split(u, start[1:-1]), np.split(v, start[1:-1]), strict=True)
-    wanted = [kendalltau(*pair).statistic for pair in parts]
-    np.testing.assert_allclose(kendall(u, v, start), wanted, atol=1e-13)
+    expected = [kendalltau(*pair).statistic for pair in parts]
+    np.testing.assert_allclose(kendall(u, v, start), expected, atol=1e-13)
 
 
 def test_tau_b_of_a_row_too_long_for_small_numbers():

@@ -25,10 +25,10 @@ corpora = st.lists(
 
 
 def test_matches_manual_computation():
-    found = [{(0, 0), (1, 1), (2, 2), (3, 0)}, {(0, 1)}]
+    result = [{(0, 0), (1, 1), (2, 2), (3, 0)}, {(0, 1)}]
     sure = [{(0, 0), (1, 2)}, {(0, 1), (1, 0)}]
     possible = [{(1, 1), (2, 0)}, set()]
-    scores = alignment_scores(found, sure, possible)
+    scores = alignment_scores(result, sure, possible)
     assert scores.precision == pytest.approx(3 / 5)
     assert scores.recall == pytest.approx(2 / 4)
     assert scores.aer == pytest.approx(1 - (2 + 3) / (5 + 4))
@@ -38,9 +38,9 @@ def test_matches_manual_computation():
 @few
 @given(corpora)
 def test_where_all_links_are_sure_the_error_is_what_f1_lacks(corpus):
-    found, sure, _ = zip(*corpus, strict=True)
-    scores = alignment_scores(found, sure)
-    if any(a & s for a, s in zip(found, sure, strict=True)):
+    result, sure, _ = zip(*corpus, strict=True)
+    scores = alignment_scores(result, sure)
+    if any(a & s for a, s in zip(result, sure, strict=True)):
         assert scores.aer == pytest.approx(1 - scores.f1)
     else:
         assert scores.aer == 1
@@ -49,10 +49,10 @@ def test_where_all_links_are_sure_the_error_is_what_f1_lacks(corpus):
 @few
 @given(corpora)
 def test_sure_links_may_be_repeated_among_the_possible_ones(corpus):
-    found, sure, possible = zip(*corpus, strict=True)
+    result, sure, possible = zip(*corpus, strict=True)
     repeated = [s | p for s, p in zip(sure, possible, strict=True)]
     np.testing.assert_equal(
-        alignment_scores(found, sure, possible), alignment_scores(found, sure, repeated)
+        alignment_scores(result, sure, possible), alignment_scores(result, sure, repeated)
     )
 
 
@@ -70,21 +70,21 @@ def test_the_gold_has_no_error_and_nothing_is_all_error(corpus):
 def test_intervals_are_those_of_a_loop_over_resampled_corpora(monkeypatch):
     rng = np.random.default_rng(3)
     links = [[tuple(pair) for pair in rng.integers(0, 4, (6, 2))] for _ in range(90)]
-    found, sure, possible = ([set(x) for x in links[k::3]] for k in range(3))
-    seen = alignment_intervals(found, sure, possible, draws=3000)
+    result, sure, possible = ([set(x) for x in links[k::3]] for k in range(3))
+    seen = alignment_intervals(result, sure, possible, draws=3000)
     drawn = []
     for _ in range(1500):
         rows = rng.integers(30, size=30)
-        drawn.append(alignment_scores(*([x[i] for i in rows] for x in (found, sure, possible))))
-    wanted = np.quantile(drawn, [0.025, 0.975], axis=0)
-    for k, whole in enumerate(alignment_scores(found, sure, possible)):
+        drawn.append(alignment_scores(*([x[i] for i in rows] for x in (result, sure, possible))))
+    expected = np.quantile(drawn, [0.025, 0.975], axis=0)
+    for k, whole in enumerate(alignment_scores(result, sure, possible)):
         assert seen[k].mean == whole
-        assert seen[k].low == pytest.approx(wanted[0, k], abs=0.015)
-        assert seen[k].high == pytest.approx(wanted[1, k], abs=0.015)
+        assert seen[k].low == pytest.approx(expected[0, k], abs=0.015)
+        assert seen[k].high == pytest.approx(expected[1, k], abs=0.015)
     monkeypatch.setattr(module, "CELLS", 30 * 7)
-    parts = alignment_intervals(found, sure, possible, draws=3000)
+    parts = alignment_intervals(result, sure, possible, draws=3000)
     np.testing.assert_allclose(np.array(parts), np.array(seen))
-    assert alignment_intervals(found[:1], sure[:1]).aer.low is None
+    assert alignment_intervals(result[:1], sure[:1]).aer.low is None
 
 
 @few

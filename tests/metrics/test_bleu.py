@@ -17,17 +17,17 @@ def ngrams(words, n):
     return Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1))
 
 
-def by_formula(said, wanted):
+def by_formula(hypothesis, expected):
     """exp(min(0, 1 - r/c)) times the geometric mean of clipped precisions, over the corpus."""
     logs = []
     for n in range(1, 5):
         hits = total = 0
-        for a, b in zip(said, wanted, strict=True):
+        for a, b in zip(hypothesis, expected, strict=True):
             ours, theirs = ngrams(a.split(), n), ngrams(b.split(), n)
             hits += sum((ours & theirs).values())
             total += sum(ours.values())
         logs.append(math.log(hits / total))
-    c, r = (sum(len(text.split()) for text in side) for side in (said, wanted))
+    c, r = (sum(len(text.split()) for text in side) for side in (hypothesis, expected))
     return 100 * math.exp(min(0.0, 1 - r / c) + sum(logs) / 4)
 
 
@@ -42,10 +42,10 @@ def test_same_is_100_and_case_counts():
     assert bleu([text.upper() for text in WANTED], WANTED) < 5
 
 
-@pytest.mark.parametrize(("said", "wanted"), [([], []), (["a"], ["a", "b"])])
-def test_every_translation_needs_a_reference(said, wanted):
-    with pytest.raises(FoveateError, match=f"got {len(said)} and {len(wanted)}"):
-        bleu(said, wanted)
+@pytest.mark.parametrize(("hypothesis", "expected"), [([], []), (["a"], ["a", "b"])])
+def test_every_translation_needs_a_reference(hypothesis, expected):
+    with pytest.raises(FoveateError, match=f"got {len(hypothesis)} and {len(expected)}"):
+        bleu(hypothesis, expected)
 
 
 def test_what_is_missing_is_named(monkeypatch):

@@ -64,10 +64,10 @@ def test_intervals_over_members_and_cases():
     chance = np.random.default_rng(1)
     cases = chance.normal(size=200)
     flat = np.tile(cases, (3, 1))
-    found = crossed(flat, np.ones_like(flat))
-    assert found.mean == pytest.approx(cases.mean())
+    result = crossed(flat, np.ones_like(flat))
+    assert result.mean == pytest.approx(cases.mean())
     width = 2 * 1.96 * cases.std() / np.sqrt(200)  # members agree, so only cases spread
-    assert found.high - found.low == pytest.approx(width, rel=0.1)
+    assert result.high - result.low == pytest.approx(width, rel=0.1)
     apart = flat + np.array([[-1.0], [0.0], [1.0]])
     wider = crossed(apart, np.ones_like(flat))
     spread = np.sqrt(2 / 3 / 3 + (width / 3.92) ** 2)

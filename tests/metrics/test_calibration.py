@@ -42,9 +42,9 @@ def test_each_half_of_the_bags_is_calibrated_on_the_other():
     chance = np.random.default_rng(2)
     p = chance.dirichlet(np.ones(3), 200)
     y = np.array([chance.choice(3, p=row) for row in p])
-    found = cross_calibrated(p, y)
-    np.testing.assert_allclose(found[::2], calibrated(p[::2], temperature(p[1::2], y[1::2])))
-    np.testing.assert_allclose(found[1::2], calibrated(p[1::2], temperature(p[::2], y[::2])))
+    result = cross_calibrated(p, y)
+    np.testing.assert_allclose(result[::2], calibrated(p[::2], temperature(p[1::2], y[1::2])))
+    np.testing.assert_allclose(result[1::2], calibrated(p[1::2], temperature(p[::2], y[::2])))
     assert calibration_error(cross_calibrated(calibrated(p, 0.3), y), y) < calibration_error(
         calibrated(p, 0.3), y
     )

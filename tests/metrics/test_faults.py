@@ -40,21 +40,21 @@ def test_the_sentence_counts_seeds_and_names_the_lowest_rate():
 
 
 def test_a_focus_is_dead_where_all_segments_there_are_have_one_score():
-    own = record()
-    own.final["s"][1] = 7.0
-    own.final["s"][2] = 7.0 + 1e-9 * own.final["s"][2]  # rounding
-    assert dead_focus(own) == [4, 5]
-    own.final["s"][1, 0, 3] = 7.1
-    assert dead_focus(own) == [5]
-    own.final["mask"] = np.ones((3, 2, 4), bool)
-    own.final["mask"][:, 0, 3] = False  # padding is no segment
-    assert dead_focus(own) == [4, 5]
-    assert dead_focus_warning({"soft": own, "hard": record()}).startswith(
+    healthy = record()
+    healthy.final["s"][1] = 7.0
+    healthy.final["s"][2] = 7.0 + 1e-9 * healthy.final["s"][2]  # rounding
+    assert dead_focus(healthy) == [4, 5]
+    healthy.final["s"][1, 0, 3] = 7.1
+    assert dead_focus(healthy) == [5]
+    healthy.final["mask"] = np.ones((3, 2, 4), bool)
+    healthy.final["mask"][:, 0, 3] = False  # padding is no segment
+    assert dead_focus(healthy) == [4, 5]
+    assert dead_focus_warning({"soft": healthy, "hard": record()}).startswith(
         "the focus network is dead for soft (2 of 3 seeds): every segment has the same score"
     )
     assert dead_focus_warning({"hard": record()}) == ""
-    own.final["log_p"][0] = np.nan
-    assert [said.split(":")[0] for said in faults({"soft": own})] == [
+    healthy.final["log_p"][0] = np.nan
+    assert [sentence.split(":")[0] for sentence in faults({"soft": healthy})] == [
         "training diverged for soft (1 of 3 seeds)",
         "the focus network is dead for soft (2 of 3 seeds)",
     ]
@@ -63,24 +63,24 @@ def test_a_focus_is_dead_where_all_segments_there_are_have_one_score():
 def test_a_dead_focus_is_named_by_a_race_and_its_report(tmp_path, capsys):
     """As the published networks, which have no biases, can come to have: put on disk by hand."""
     run = tmp_path / "run"
-    given = ["--epochs", "1", "--seeds", "2", "--n", "60", "--m", "4", "--paradigms", "soft"]
-    main(["race", "digits", *given, "--out", str(run)])
+    inputs = ["--epochs", "1", "--seeds", "2", "--n", "60", "--m", "4", "--paradigms", "soft"]
+    main(["race", "digits", *inputs, "--out", str(run)])
     assert "warning" not in capsys.readouterr().out
     dead = Record.load(run / "soft" / "record.npz")
     dead.final["s"][1] = 0.0
     dead.save(run / "soft" / "record.npz")
     main(["resume", str(run)])
-    said = "the focus network is dead for {} (1 of 2 seeds)"
-    assert f"warning: {said.format('soft')}" in capsys.readouterr().out
-    assert f"Read with care: {said.format('Soft')}" in (run / "report.html").read_text()
+    sentence = "the focus network is dead for {} (1 of 2 seeds)"
+    assert f"warning: {sentence.format('soft')}" in capsys.readouterr().out
+    assert f"Read with care: {sentence.format('Soft')}" in (run / "report.html").read_text()
     assert race_numbers(open_run(run))["paradigms"]["soft"]["silent"] == [1]
 
 
 def test_a_diverged_race_is_reported_in_table_numbers_and_report(tmp_path, capsys):
     run = tmp_path / "run"
     main(["race", "digits", *RUNAWAY, "--paradigms", "soft,lvml", "--out", str(run)])
-    said = "training diverged for soft (2 of 2 seeds), lvml (2 of 2 seeds)"
-    assert f"warning: {said}" in capsys.readouterr().out
+    sentence = "training diverged for soft (2 of 2 seeds), lvml (2 of 2 seeds)"
+    assert f"warning: {sentence}" in capsys.readouterr().out
     page = (run / "report.html").read_text()
     assert "training diverged for Soft (2 of 2 seeds), LVML (2 of 2 seeds)" in page
     main(["race", "digits", *RUNAWAY, "--paradigms", "soft", "--out", str(run) + "2", "--json"])
@@ -88,7 +88,7 @@ def test_a_diverged_race_is_reported_in_table_numbers_and_report(tmp_path, capsy
     assert numbers["paradigms"]["soft"]["diverged"] == [0, 1]
     with pytest.raises(SystemExit, match="2"):
         main(["trust", str(run)])
-    assert said in capsys.readouterr().err
+    assert sentence in capsys.readouterr().err
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def table(tmp_path):
 
 
 def test_a_fit_compares_what_is_sound(table, tmp_path, capsys):
-    given = [
+    inputs = [
         "--folds",
         "1",
         "--lr",
@@ -117,14 +117,14 @@ def test_a_fit_compares_what_is_sound(table, tmp_path, capsys):
         str(tmp_path / "run"),
     ]
     with pytest.raises(SystemExit, match="2"):
-        main(["fit", str(table), "--paradigms", "soft,hard", *given])
+        main(["fit", str(table), "--paradigms", "soft,hard", *inputs])
     assert "training diverged for soft (2 of 2 seeds), hard" in capsys.readouterr().err
 
 
 def test_a_diverged_paradigm_is_left_out_of_a_fit(table, tmp_path, capsys):
     """One of two: its record is spoilt on disk, and the fit goes on from there."""
     run = tmp_path / "run"
-    given = [
+    inputs = [
         "--folds",
         "1",
         "--paradigms",
@@ -136,7 +136,7 @@ def test_a_diverged_paradigm_is_left_out_of_a_fit(table, tmp_path, capsys):
         "--out",
         str(run),
     ]
-    main(["fit", str(table), *given])
+    main(["fit", str(table), *inputs])
     spoilt = Record.load(run / "soft" / "record.npz")
     spoilt.final["log_p"][0] = np.nan
     spoilt.save(run / "soft" / "record.npz")

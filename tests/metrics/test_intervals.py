@@ -78,9 +78,9 @@ def test_a_difference_of_two_means_is_welchs():
     chance = np.random.default_rng(4)
     one, other = chance.normal(1, 1, size=4), chance.normal(0, 3, size=7)
     expected = stats.ttest_ind(one, other, equal_var=False).confidence_interval(0.95)
-    found = difference_interval(one, other)
-    assert found.mean == pytest.approx(one.mean() - other.mean())
-    assert found[1:] == pytest.approx(tuple(expected))
+    result = difference_interval(one, other)
+    assert result.mean == pytest.approx(one.mean() - other.mean())
+    assert result[1:] == pytest.approx(tuple(expected))
 
 
 def record(**values):

@@ -29,7 +29,7 @@ def ragged(request):
 
 
 def rows(s, z, mask):
-    return [(a[there], b[there]) for a, b, there in zip(s, z, mask, strict=True)]
+    return [(a[exists], b[exists]) for a, b, exists in zip(s, z, mask, strict=True)]
 
 
 def test_pointing_game_shares_ties(ragged):
@@ -44,11 +44,11 @@ def test_pointing_game_shares_ties(ragged):
 
 def test_auroc_and_average_precision_are_scikit_learns(ragged):
     s, z, mask = ragged
-    found = zip(
+    result = zip(
         segment_auroc(s, z, mask), average_precision(s, z, mask), rows(s, z, mask), strict=True
     )
     compared = 0
-    for auroc, precision, (a, b) in found:
+    for auroc, precision, (a, b) in result:
         if b.any():
             assert precision == pytest.approx(average_precision_score(b, a))
         else:
@@ -71,7 +71,7 @@ def test_pooled_measures_are_scikit_learns(ragged):
 def test_froc_is_what_counting_gives(ragged):
     s, z, mask = ragged
     rates = (0.25, 1.0, 3.0)
-    wanted = []
+    expected = []
     for rate in rates:
         # the lowest threshold that at most rate · n others pass, tried one by one
         best = np.inf
@@ -80,8 +80,8 @@ def test_froc_is_what_counting_gives(ragged):
                 best = t
             else:
                 break
-        wanted.append([np.mean(a[b] >= best) if b.any() else np.nan for a, b in rows(s, z, mask)])
-    np.testing.assert_allclose(froc(s, z, mask, rates), np.mean(wanted, 0))
+        expected.append([np.mean(a[b] >= best) if b.any() else np.nan for a, b in rows(s, z, mask)])
+    np.testing.assert_allclose(froc(s, z, mask, rates), np.mean(expected, 0))
 
 
 def test_bags_that_are_not_there_allow_no_false_positives(ragged):
@@ -101,10 +101,10 @@ def test_overlap_is_scikit_learns_f1_and_jaccard(ragged):
     alpha /= alpha.sum(1, keepdims=True)
     chosen = above_threshold(alpha, 0.2, mask)
     got = overlap(chosen, z, mask)
-    for f1, iou, c, (_, b), there in zip(*got, chosen, rows(s, z, mask), mask, strict=True):
+    for f1, iou, c, (_, b), exists in zip(*got, chosen, rows(s, z, mask), mask, strict=True):
         if b.any():
-            assert f1 == pytest.approx(f1_score(b, c[there], zero_division=0))
-            assert iou == pytest.approx(jaccard_score(b, c[there], zero_division=0))
+            assert f1 == pytest.approx(f1_score(b, c[exists], zero_division=0))
+            assert iou == pytest.approx(jaccard_score(b, c[exists], zero_division=0))
         else:
             assert np.isnan(f1)
             assert np.isnan(iou)
@@ -135,9 +135,9 @@ def test_leading_axes_are_members(ragged):
 
 
 def test_intervals_over_bags_leave_out_what_has_no_value():
-    found = over_bags(np.array([1.0, np.nan, 0.0, 1.0, 1.0]))
-    assert found.mean == 0.75
-    assert found.low < 0.75 < found.high
+    result = over_bags(np.array([1.0, np.nan, 0.0, 1.0, 1.0]))
+    assert result.mean == 0.75
+    assert result.low < 0.75 < result.high
     assert np.isnan(over_bags(np.array([np.nan])).mean)
 
 

@@ -19,17 +19,17 @@ def ragged():
 def test_ranks_are_scipys_average_ranks_of_what_is_there(ragged):
     values, _, mask = ragged
     mine = ranks(values, mask)
-    for row, there, got in zip(values, mask, mine, strict=True):
-        np.testing.assert_array_equal(got[there], rankdata(row[there]))
-        assert (got[~there] == 0).all()
+    for row, exists, got in zip(values, mask, mine, strict=True):
+        np.testing.assert_array_equal(got[exists], rankdata(row[exists]))
+        assert (got[~exists] == 0).all()
 
 
 def test_spearman_is_scipys(ragged):
     values, other, mask = ragged
     mine = spearman(values, other, mask)
-    for row, twin, there, got in zip(values, other, mask, mine, strict=True):
-        if len(set(row[there])) > 1:
-            np.testing.assert_allclose(got, spearmanr(row[there], twin[there])[0], atol=1e-12)
+    for row, twin, exists, got in zip(values, other, mask, mine, strict=True):
+        if len(set(row[exists])) > 1:
+            np.testing.assert_allclose(got, spearmanr(row[exists], twin[exists])[0], atol=1e-12)
         else:
             assert np.isnan(got)
 

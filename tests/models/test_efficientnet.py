@@ -94,13 +94,13 @@ def slow(x: np.ndarray, w: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     place = 0
     for repeats, _, first, expansion, _ in STAGES:
         for k in range(repeats):
-            own, stride = f"_blocks.{place}.", first if k == 0 else 1
+            prefix, stride = f"_blocks.{place}.", first if k == 0 else 1
             h = x
             if expansion > 1:
-                h = relu6(normed(conv(h, w[f"{own}_expand_conv.weight"], 1), w, f"{own}_bn0"))
-            h = conv(h, w[f"{own}_depthwise_conv.weight"], stride, depthwise=True)
-            h = relu6(normed(h, w, f"{own}_bn1"))
-            h = normed(conv(h, w[f"{own}_project_conv.weight"], 1), w, f"{own}_bn2")
+                h = relu6(normed(conv(h, w[f"{prefix}_expand_conv.weight"], 1), w, f"{prefix}_bn0"))
+            h = conv(h, w[f"{prefix}_depthwise_conv.weight"], stride, depthwise=True)
+            h = relu6(normed(h, w, f"{prefix}_bn1"))
+            h = normed(conv(h, w[f"{prefix}_project_conv.weight"], 1), w, f"{prefix}_bn2")
             x = x + h if k > 0 else h  # within a stage stride is 1 and channels are equal
             layers[f"block{place}"] = x
             place += 1

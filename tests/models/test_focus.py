@@ -112,8 +112,8 @@ def test_permuting_segments_permutes_alpha_and_changes_no_reading(m, seed, layer
         torch.testing.assert_close(moved.alpha, focus.alpha[:, order])
         ties = {"witness", "taught"} if map == "uniform" else set()  # top segments of equal weight
         by_place = {"hard-sampled"} | ties
-        kept = [k for k, name in enumerate(RULES) if name not in by_place]
-        torch.testing.assert_close(new_losses[kept], losses[kept])
+        keep = [k for k, name in enumerate(RULES) if name not in by_place]
+        torch.testing.assert_close(new_losses[keep], losses[keep])
         if map != "uniform":  # ties: the top segment is the first
             torch.testing.assert_close(new_reads, reads)
 

@@ -39,6 +39,6 @@ def test_the_null_segment_is_relevant_where_nothing_is_known_to_be():
     z = bag.mask & (torch.arange(bag.m) == 0)
     z[1:3] = False
     known = torch.tensor([True, True, False, False])
-    found = add_null_segment(Bag(bag.x, bag.y, z, bag.mask), has_z=known).z
-    assert found[:, 0].tolist() == [False, True, False, False]
-    assert torch.equal(found[:, 1:], z)
+    result = add_null_segment(Bag(bag.x, bag.y, z, bag.mask), has_z=known).z
+    assert result[:, 0].tolist() == [False, True, False, False]
+    assert torch.equal(result[:, 1:], z)

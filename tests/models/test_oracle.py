@@ -34,8 +34,8 @@ def test_with_one_relevant_segment_it_is_two_cross_entropies():
     loss = Oracle().loss(focus.alpha, focus.h, net.g, y)
     for i in range(5):
         scores = net.model.f(x[i])[:, 0].log_softmax(0)
-        told = net.g(x[i][z[i]]).log_softmax(1)[0, y[i]]
-        torch.testing.assert_close(loss[i], -scores[z[i]][0] - told)
+        log_p = net.g(x[i][z[i]]).log_softmax(1)[0, y[i]]
+        torch.testing.assert_close(loss[i], -scores[z[i]][0] - log_p)
 
 
 def test_the_classifier_learns_from_the_relevant_segments_alone():
@@ -72,9 +72,9 @@ def test_evaluation_needs_no_z_and_uses_hard_inference():
     focus, plain = net.eval().attend(x, None, z), net.model.attend(x, None)
     torch.testing.assert_close(focus.alpha, plain.alpha)
     with torch.no_grad():
-        found = read(net, Bag(x, y, z), Oracle()).log_p
+        result = read(net, Bag(x, y, z), Oracle()).log_p
         expected = Hard().log_prob(plain.alpha, x, net.g)
-    torch.testing.assert_close(found, expected)
+    torch.testing.assert_close(result, expected)
     assert isinstance(net.g, nn.Module)
 
 

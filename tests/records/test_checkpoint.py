@@ -14,11 +14,11 @@ TYPES = [torch.float32, torch.float64, torch.bfloat16, torch.int64, torch.uint8,
 
 def tensors(seed=0):
     chance = torch.Generator().manual_seed(seed)
-    made = {str(kind): (torch.randn(3, 4, generator=chance) * 9).abs().to(kind) for kind in TYPES}
+    values = {str(kind): (torch.randn(3, 4, generator=chance) * 9).abs().to(kind) for kind in TYPES}
     odd = torch.tensor([torch.nan, torch.inf, -0.0, 5e-324], dtype=torch.float64)
     turned = torch.arange(12.0).view(3, 4).T
     wide = torch.zeros(1).expand(5)
-    return made | {"odd": odd, "turned": turned, "wide": wide, "none": torch.zeros(0, 3)}
+    return values | {"odd": odd, "turned": turned, "wide": wide, "none": torch.zeros(0, 3)}
 
 
 def bits(tensor):

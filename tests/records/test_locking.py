@@ -54,13 +54,13 @@ def test_two_locks_in_one_process_exclude_each_other(tmp_path):
 def test_leftovers_of_killed_writes_are_removed(tmp_path):
     (tmp_path / "soft").mkdir()
     left = [tmp_path / ".manifest.json.ab12cd_9", tmp_path / "soft" / ".record.npz.zzzzzzzz"]
-    kept = [tmp_path / "manifest.json", tmp_path / "soft" / "record.npz", tmp_path / ".hidden"]
-    for path in (*left, *kept):
+    stored = [tmp_path / "manifest.json", tmp_path / "soft" / "record.npz", tmp_path / ".hidden"]
+    for path in (*left, *stored):
         path.touch()
     assert leftovers(tmp_path) == sorted(left)
     with lock_run(tmp_path):
         assert leftovers(tmp_path) == []
-    assert all(path.exists() for path in kept)
+    assert all(path.exists() for path in stored)
     assert remove_leftovers(tmp_path) == []
 
 

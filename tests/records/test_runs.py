@@ -205,14 +205,14 @@ def test_no_run_at_all(tmp_path):
 
 def test_a_list_is_newest_first_and_passes_over_junk(folder):
     assert list_runs() == []  # no folder yet
-    made = [new().name for _ in range(4)]
+    created = [new().name for _ in range(4)]
     old = new(folder / "zz-old").update(created="2001-01-01T00:00:00+00:00")
     (folder / "notes.txt").write_text("")
     (folder / "empty").mkdir()
     for name, content in (("broken", "{"), (".half", json.dumps(dict(old.manifest)))):
         (folder / name).mkdir()
         (folder / name / "manifest.json").write_text(content)
-    assert [run.name for run in list_runs()] == [*reversed(made), "zz-old"]
+    assert [run.name for run in list_runs()] == [*reversed(created), "zz-old"]
     assert [run.name for run in list_runs(folder)] == [run.name for run in list_runs()]
     assert list_runs(folder / "empty") == []
 

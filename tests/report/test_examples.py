@@ -1,4 +1,7 @@
+import re
+
 from foveate.metrics.intervals import Interval
+from foveate.report.drawing.attention_bars import attention_bars
 from foveate.report.first_screen import (
     Step,
     bag_examples,
@@ -36,6 +39,21 @@ def test_bags_with_known_relevance_are_preferred():
     )
     (example,) = bag_examples([view("a", True, None)])
     assert example.meaning == "correct prediction; which segment is relevant is not known"
+
+
+def test_a_bag_without_relevant_segments_says_so():
+    (example,) = bag_examples([{**view("a", True), "empty": True}])
+    assert example.meaning == "correct prediction; no segment is relevant"
+
+
+def test_bars_of_attention_mark_the_evidence_and_say_it_in_words():
+    segments = [[2, 0.2, 0.1], [5, 0.8, 0.9], [7, 0.0, None]]
+    picture = attention_bars(segments, known=False)
+    heights = [float(h) for h in re.findall(r'height="([\d.]+)" fill="#8250f0"', picture)]
+    assert heights == [17.5, 70.0, 0.0]
+    assert picture.count("l4 8h-8z") == 1
+    words = "most on segment 5 (0.80). Probably evidence: segment 5."
+    assert f'aria-label="Attention on 3 segments: {words}"' in picture
 
 
 def test_unlabelled_bags_are_ordered_by_confidence():

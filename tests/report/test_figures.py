@@ -138,8 +138,8 @@ def test_switch_is_marked_if_it_is_known(make_run, switch, epoch):
     run = make_run("one", ("hybrid",), manifest={"config": {"switch": switch}})
     expected = None if epoch is None else Switch("hybrid", epoch, "Hard")
     assert find_switch(run, run.records()) == expected
-    shown = "hybrid switches to hard" in to_svg(figures(run)["curve-ft"])
-    assert shown == (epoch is not None)
+    mentioned = "hybrid switches to hard" in to_svg(figures(run)["curve-ft"])
+    assert mentioned == (epoch is not None)
 
 
 def test_the_released_heat_map_divides_the_range_of_the_data(race):

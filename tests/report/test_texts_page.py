@@ -92,8 +92,8 @@ def test_shades_follow_the_numbers():
     assert beta.tolist() == [[0, 0, 0], [100, -100, 0], [80, -80, -2]]
     assert delta.tolist() == [[0, 0, 0], [100, -50, 0], [25, -100, 5]]
     cells = [n for n in page.all("span") if "data-v" in n.attrs]
-    shown = [float(n.attrs["style"].removeprefix("--o:")) for n in cells]
-    assert shown == [abs(v) / 100 for v in frames(page)["levels"][-1]]  # the end, without scripts
+    opacity = [float(n.attrs["style"].removeprefix("--o:")) for n in cells]
+    assert opacity == [abs(v) / 100 for v in frames(page)["levels"][-1]]  # the end, without scripts
     assert [n.attrs["class"] for n in cells[3:6]] == ["w", "w n", "w"]
     assert len(cells) == len(frames(page)["levels"][0]) == 3 * 3 + 3
 
@@ -123,16 +123,16 @@ def test_long_texts_are_cut_and_is_reported():
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"alpha": np.ones((2, 2))}, r"text 1: alpha must have shape \(3, 2\), got \(2, 2\)"),
         ({"delta": np.full((3, 2), np.nan)}, "text 1: delta has values that are no numbers"),
         ({"says": ["once"]}, "text 1: 3 steps need as many words, got 1"),
     ],
 )
-def test_wrong_shapes_are_reported(change, said):
+def test_wrong_shapes_are_reported(change, message):
     fine = shaded(["a", "b"])
-    with pytest.raises(FoveateError, match=said):
+    with pytest.raises(FoveateError, match=message):
         own_texts(ShadedText(**{**fine.__dict__, **change}))
 
 
@@ -173,17 +173,17 @@ def matrices(*pairs):
 
 def test_alignments_mark_links_and_shade_cells():
     pair = aligned(
-        ["a", "b", "c"], ["x", "y"], sure={(0, 1)}, possible={(2, 0)}, found={(0, 1), (1, 0)}
+        ["a", "b", "c"], ["x", "y"], sure={(0, 1)}, possible={(2, 0)}, predicted={(0, 1), (1, 0)}
     )
     page = read_html(matrices(pair))
     rows = page.all("tbody")[0].all("tr")
     assert [row.all("th")[0].text for row in rows] == ["a", "b", "c"]
     marks = [[cell.attrs["class"] for cell in row.all("td")] for row in rows]
-    assert marks == [["", "sure found"], ["found", ""], ["possible", ""]]
-    wanted = np.rint(100 * pair.alpha.transpose(0, 2, 1)).astype(int)
-    assert frames(page)["levels"] == wanted.reshape(3, -1).tolist()
+    assert marks == [["", "sure predicted"], ["predicted", ""], ["possible", ""]]
+    expected = np.rint(100 * pair.alpha.transpose(0, 2, 1)).astype(int)
+    assert frames(page)["levels"] == expected.reshape(3, -1).tolist()
     printed = [[cell.text for cell in row.all("td")] for row in rows]
-    assert printed == [[str(v) if v >= 10 else "" for v in row] for row in wanted[-1]]
+    assert printed == [[str(v) if v >= 10 else "" for v in row] for row in expected[-1]]
     assert "sure link" in page.text
     assert "possible link" in page.text
 
@@ -201,15 +201,15 @@ def test_hostile_words_are_escaped_in_matrices():
 
 
 @pytest.mark.parametrize(
-    ("pair", "said"),
+    ("pair", "message"),
     [
         (AlignedPair(["a"], ["x"], np.ones((1, 1, 1))), r"must have shape \(3, 1, 1\)"),
         (aligned(["a"], ["x"], sure={(0, 1)}), "pair 1: link 0-1 lies outside its sentences"),
         (AlignedPair(["a"], ["x"], np.full((3, 1, 1), np.inf)), "no numbers"),
     ],
 )
-def test_wrong_alignments_are_reported(pair, said):
-    with pytest.raises(FoveateError, match=said):
+def test_wrong_alignments_are_reported(pair, message):
+    with pytest.raises(FoveateError, match=message):
         matrices(pair)
 
 
@@ -224,23 +224,23 @@ def hostile_diagnosis():
 
 
 def test_a_diagnosis_shows_its_numbers_and_escapes_words(hostile_diagnosis):
-    found = hostile_diagnosis
-    assert found.verdict == "likely"
-    assert found.words[0].word == HOSTILE[0]
-    text = diagnosis_page(found, name="<b>x.csv", pairs=False, command="foveate <b>")
+    diagnosis = hostile_diagnosis
+    assert diagnosis.verdict == "likely"
+    assert diagnosis.words[0].word == HOSTILE[0]
+    text = diagnosis_page(diagnosis, name="<b>x.csv", pairs=False, command="foveate <b>")
     page = must_be_harmless(text, 0)
     assert page.all("h1")[0].text == "Will attention be learnt on <b>x.csv?"
-    assert page.all("strong")[0].text == found.summary
+    assert page.all("strong")[0].text == diagnosis.summary
     assert {n.tag for svg in page.all("svg") for n in svg.walk()} <= ALLOWED
     numbers = {row.children[0].text: row.children[1].text for row in page.all("tr")[1:6]}
-    assert [f"{found.information:.3g}", f"{found.z:.1f}", f"{found.lift:+.3g}"] == [
+    assert [f"{diagnosis.information:.3g}", f"{diagnosis.z:.1f}", f"{diagnosis.lift:+.3g}"] == [
         next(v for k, v in numbers.items() if k.startswith(name))
         for name in ("Information", "z", "Lift")
     ]
     words = [row.children[0].text for t in page.all("table")[1:2] for row in t.all("tr")[1:]]
-    assert words == [" ".join(c.word.split()) for c in found.words]
+    assert words == [" ".join(c.word.split()) for c in diagnosis.words]
     assert len([n for n in page.walk() if n.attrs.get("class") == "view sign"]) == len(
-        found.examples
+        diagnosis.examples
     )
 
 
@@ -249,8 +249,8 @@ def test_a_flat_corpus_has_a_page_too():
         [torch.randperm(5, generator=torch.Generator().manual_seed(k)) for k in range(40)]
     )
     tokens = Tokens(x.flatten(), torch.arange(41) * 5)
-    found = diagnose(tokens, tokens, ("abcde", "abcde"))
-    text = diagnosis_page(found, name="permutations", pairs=True)
+    diagnosis = diagnose(tokens, tokens, ("abcde", "abcde"))
+    text = diagnosis_page(diagnosis, name="permutations", pairs=True)
     assert "unlikely" in text
     assert "Words that carry it" not in text
 

@@ -30,9 +30,9 @@ def pairs():
 @pytest.fixture(scope="module")
 def part(tmp_path_factory):
     folder = tmp_path_factory.mktemp("part")
-    told = []
-    record = pair_part(USE, "made-up", folder / "x.safetensors", lambda *at: told.append(at))
-    return record, told, list(folder.iterdir())
+    reported = []
+    record = pair_part(USE, "made-up", folder / "x.safetensors", lambda *at: reported.append(at))
+    return record, reported, list(folder.iterdir())
 
 
 def test_the_sets_are_halves_of_validation_and_a_sample_of_training(pairs):
@@ -51,13 +51,13 @@ def test_counts_are_those_of_the_training_pairs(pairs):
     size = len(pairs.data.source_vocabulary), len(pairs.data.target_vocabulary)
     counts = count_table(pairs.data.train.source, pairs.data.train.target, size).toarray()
     share = counts / np.maximum(counts.sum(1, keepdims=True), 1e-300)
-    wanted = [
+    expected = [
         share[x, y]
         for i in range(len(pairs.read))
         for y in pairs.read.target[i]
         for x in pairs.read.source[i]
     ]
-    np.testing.assert_allclose(pairs.trans, wanted)
+    np.testing.assert_allclose(pairs.trans, expected)
 
 
 def test_the_loss_of_the_proxy_is_that_of_its_formula():
@@ -84,7 +84,7 @@ def test_the_proxy_is_chosen_by_its_loss_over_words(pairs, tmp_path):
 
 
 def test_the_record_has_what_the_findings_read(part):
-    record, told, left = part
+    record, reported, left = part
     T, S = len(checkpoints(USE.pair_steps)), USE.seeds
     for name in COMPARED:
         assert record.values[name].shape == (T, S, len(SETS), 3)
@@ -94,7 +94,7 @@ def test_the_record_has_what_the_findings_read(part):
     assert np.isfinite(record.values["partner_bleu"]).all()
     assert record.final["alpha_beta"].shape == (S, len(SETS), 3)
     assert record.meta["kind"] == "pairs"
-    assert told[-1][0] == told[-1][1]
+    assert reported[-1][0] == reported[-1][1]
     assert left == []  # no checkpoint is left behind
     for name in ("alpha_uf", "uf_px", "alpha_beta"):
         assert np.isfinite(number(record, name)).all()
@@ -113,10 +113,10 @@ def test_agreement_is_the_mean_over_words_of_a_set(pairs, tmp_path):
     stages = PairStages(USE, pairs, tmp_path / "x", lambda *_: None)
     chance = np.random.default_rng(0)
     u, v = chance.random(len(pairs.trans)), chance.random(len(pairs.trans))
-    found = stages._compare(u, v)[TRAINING, FAIR]
+    result = stages._compare(u, v)[TRAINING, FAIR]
     every = fair_agreement(u, v, stages.start)
     words = int(pairs.sets[TRAINING].target.lengths.sum())
-    assert found == pytest.approx(every[-words:].mean())
+    assert result == pytest.approx(every[-words:].mean())
 
 
 def test_only_sets_whose_files_are_here(monkeypatch):

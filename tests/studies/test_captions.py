@@ -52,7 +52,7 @@ def record(cosines, saif=0.5, bleu=10.0, start=None):
         values[name] = np.full((2, SEEDS), value)
     values["shown"] = np.full((2, SEEDS, 1, 36), 1 / 36)
     values["shown_said"] = np.zeros((2, SEEDS, 1, 8))
-    shown = [{"image_id": 1, "caption": "a <b> cat", "word": "cat", "licence": ""}]
+    photographs = [{"image_id": 1, "caption": "a <b> cat", "word": "cat", "licence": ""}]
     meta = {
         "kinds": list(KINDS),
         "per_epoch": 3,
@@ -60,7 +60,7 @@ def record(cosines, saif=0.5, bleu=10.0, start=None):
         "captions": 10,
         "names": 2 * N,
         "grid": [6, 8],
-        "shown": shown,
+        "shown": photographs,
         "words": ["<pad>"],
         "notes": ["image 4 has no caption and is left out"],
     }
@@ -95,12 +95,12 @@ def test_findings_follow_from_records_in_both_directions():
 
 
 def test_the_deviation_names_the_controls_and_the_data():
-    found = Captions().findings(USE, table(record(RISING), record(RISING, saif=0.8)))
-    assert "full minus uniform -0.050" in found[0].summary
-    assert "4 of 4 conditions met" in found[0].summary
-    assert found[0].effect == pytest.approx(0.2)
-    assert "image 4 has no caption" in found[0].deviation
-    assert found[1].effect == pytest.approx(30)
+    computed = Captions().findings(USE, table(record(RISING), record(RISING, saif=0.8)))
+    assert "full minus uniform -0.050" in computed[0].summary
+    assert "4 of 4 conditions met" in computed[0].summary
+    assert computed[0].effect == pytest.approx(0.2)
+    assert "image 4 has no caption" in computed[0].deviation
+    assert computed[1].effect == pytest.approx(30)
 
 
 def test_cells_are_the_numbers_of_the_records():
@@ -108,11 +108,11 @@ def test_cells_are_the_numbers_of_the_records():
     cells = Captions().cells(USE, records)
     assert {c.group for c in cells} >= set(PUBLISHED.groups)
     by = {(c.name, c.measure, c.setting): c for c in reversed(cells)}  # soft comes first
-    own = "captions the model says"
-    assert by["hybrid", "SAIF at .3, %", own].mean == pytest.approx(80)
-    assert by["hybrid", "BLEU-4", own].mean == 12
-    assert by["soft", "object named that is there, %", own].mean == 50
-    assert by["top-4", "cosine", own].mean == pytest.approx(0.4, abs=0.01)
+    title = "captions the model says"
+    assert by["hybrid", "SAIF at .3, %", title].mean == pytest.approx(80)
+    assert by["hybrid", "BLEU-4", title].mean == 12
+    assert by["soft", "object named that is there, %", title].mean == 50
+    assert by["top-4", "cosine", title].mean == pytest.approx(0.4, abs=0.01)
     assert saif_of(records["soft"], "reference").mean == pytest.approx(50)
     gap = cosine(records["soft"], "own", "full", "top-4")
     assert gap == pytest.approx((0.1, 0.1, 0.1))  # the same noise in both
@@ -145,8 +145,8 @@ def test_names_are_found_with_the_boxes_they_may_stand_for():
     side = pool.test
     kind, *ends = side.captioned.boxes[0][0]
     other = (kind + 1) % 3
-    said = [["a", ("cat", "dog", "kite")[k], "here"] for k in (kind, other)]
-    names = names_in(pool, side, [said, [["kite"] * 9]], 5)
+    captions = [["a", ("cat", "dog", "kite")[k], "here"] for k in (kind, other)]
+    names = names_in(pool, side, [captions, [["kite"] * 9]], 5)
     assert names.image.tolist() == [0, 0, 1, 1, 1, 1, 1]  # words beyond the fifth are not read
     assert names.step[:2].tolist() == [1, 1]
     assert names.has_box[:2].tolist() == [True, False]
@@ -162,22 +162,24 @@ def test_columns_matches_manual_computation():
         0 * one, 0 * one, 0 * one, one > 0, grid.lowered(mask)[None], one * mask.sum(), ((0,),)
     )
     alpha = np.array([[0.4, 0.1, 0.3, 0.2]])
-    found = dict(zip(kinds_of((2, 1)), compared(grid, alpha, names, (2, 1), "x")[0], strict=True))
+    computed = dict(
+        zip(kinds_of((2, 1)), compared(grid, alpha, names, (2, 1), "x")[0], strict=True)
+    )
 
     def by_pixels(values):
         up = grid.raised(np.array(values))
         return (up * mask).sum() / np.sqrt((up**2).sum() * mask.sum())
 
-    assert found["full"] == pytest.approx(by_pixels(alpha[0]))
-    assert found["top-2"] == pytest.approx(by_pixels([1.0, 0.0, 1.0, 0.0]))
-    assert found["top-1"] == pytest.approx(by_pixels([1.0, 0.0, 0.0, 0.0]))
-    assert found["uniform"] == pytest.approx(0.5**0.5)
+    assert computed["full"] == pytest.approx(by_pixels(alpha[0]))
+    assert computed["top-2"] == pytest.approx(by_pixels([1.0, 0.0, 1.0, 0.0]))
+    assert computed["top-1"] == pytest.approx(by_pixels([1.0, 0.0, 0.0, 0.0]))
+    assert computed["uniform"] == pytest.approx(0.5**0.5)
     pairs = [
         by_pixels(np.isin(range(4), p)) for p in ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))
     ]
-    assert any(found["random-2"] == pytest.approx(value) for value in pairs)
+    assert any(computed["random-2"] == pytest.approx(value) for value in pairs)
     up = grid.raised(alpha[0])
-    assert found["inside"] == pytest.approx((up * mask).sum() / up.sum())
+    assert computed["inside"] == pytest.approx((up * mask).sum() / up.sum())
     nowhere = replace(names, has_box=one < 0)
     assert np.isnan(compared(grid, alpha, nowhere, (2, 1), "x")).all()
 
@@ -294,13 +296,13 @@ def test_soft_attention_learns_to_look_at_what_it_names(tmp_path):
 
 
 def test_bleu_of_captions_with_several_references():
-    wanted = [["a cat on a mat", "one cat"], ["a dog in the park now"]]
-    assert bleu_of_captions(["a cat on a mat", "a dog in the park now"], wanted) == pytest.approx(
+    expected = [["a cat on a mat", "one cat"], ["a dog in the park now"]]
+    assert bleu_of_captions(["a cat on a mat", "a dog in the park now"], expected) == pytest.approx(
         100
     )
-    assert bleu_of_captions(["a cat on a mat", "a bird"], wanted) < 60
+    assert bleu_of_captions(["a cat on a mat", "a bird"], expected) < 60
     with pytest.raises(FoveateError, match="every caption needs a reference: got 1 and 2"):
-        bleu_of_captions(["a"], wanted)
+        bleu_of_captions(["a"], expected)
 
 
 def test_without_data_the_table_is_reported(monkeypatch):

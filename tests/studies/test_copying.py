@@ -97,10 +97,10 @@ def test_the_first_step_above_a_level():
 )
 def test_verdicts_on_copying(permutation, subset, verdict):
     records = copy_records(permutation, subset, permutation, [(300, 0.1)] * 2)
-    found = {f.claim: f for f in Copying().findings(CopyingSettings(seeds=2), records)}
-    assert found["snell21:C5"].verdict == found["snell21:C6"].verdict == verdict
+    result = {f.claim: f for f in Copying().findings(CopyingSettings(seeds=2), records)}
+    assert result["snell21:C5"].verdict == result["snell21:C6"].verdict == verdict
     failed = [level <= 0.95 for _, level in permutation]
-    assert found["snell21:C5"].effect == np.mean(failed)
+    assert result["snell21:C5"].effect == np.mean(failed)
 
 
 @pytest.mark.parametrize(
@@ -113,8 +113,8 @@ def test_verdicts_on_copying(permutation, subset, verdict):
 )
 def test_verdicts_on_the_permutation_function(subset, function, verdict):
     records = copy_records([(50, 1)] * 2, subset, [(50, 1)] * 2, function)
-    found = {f.claim: f for f in Copying().findings(CopyingSettings(seeds=2), records)}
-    assert found["snell21:C12"].verdict == verdict
+    result = {f.claim: f for f in Copying().findings(CopyingSettings(seeds=2), records)}
+    assert result["snell21:C12"].verdict == verdict
 
 
 def test_copying_end_to_end_draws_what_its_findings_name(tmp_path):

@@ -38,9 +38,9 @@ def test_conditions_are_ordered_by_word_knowledge():
     names = [c.name for c in conditions(USE)]
     assert names == ["permutation", "mixture", "4-of-5", "4-of-8"]
     assert list(Diagnosed().parts(USE.model_copy(update={"texts": (), "pairs": ()}))) == names
-    found = {c.name: predicted(c, 300) for c in conditions(USE)}
-    assert [said for _, said in found.values()] == ["unlikely", "unlikely", "likely", "likely"]
-    information = [float(numbers["information"][0]) for numbers, _ in found.values()]
+    result = {c.name: predicted(c, 300) for c in conditions(USE)}
+    assert [level for _, level in result.values()] == ["unlikely", "unlikely", "likely", "likely"]
+    information = [float(numbers["information"][0]) for numbers, _ in result.values()]
     assert information[0] == information[1] == 0 < information[2] < information[3]
 
 
@@ -57,12 +57,14 @@ def test_a_step_is_decided_by_its_number_and_seed():
 def records(first_steps, information):
     """Records whose seeds jump above the level at given steps, and end there; inf never does."""
     t = np.arange(0, 101, 10)
-    made = {}
+    sample = {}
     for (name, steps), nats in zip(first_steps.items(), information, strict=True):
         accuracy = np.stack([np.where(t >= s, 0.99, 0.1) for s in steps], 1)
         final = {key: np.array([nats]) for key in ("information", "lift", "z")}
-        made[name] = Record(t, {"accuracy": accuracy}, final, {"said": "likely", "condition": name})
-    return made
+        sample[name] = Record(
+            t, {"accuracy": accuracy}, final, {"said": "likely", "condition": name}
+        )
+    return sample
 
 
 def test_ranks_are_spearmans():
@@ -79,7 +81,7 @@ def test_what_counts_tell_is_left_when_outputs_are_permuted():
     ids = (30 * torch.rand(300, 6, generator=chance) ** 2).long()
     source = Tokens(ids.flatten(), torch.arange(301) * 6)
     target = Tokens(ids[:, 0].clone(), torch.arange(301))
-    found = left_of_counts(source, target, (30, 30))
+    result = left_of_counts(source, target, (30, 30))
     crossing = Crossing(source, target, (30, 30), "diagnosis", 0)
     covariances = []
     for number in range(4):
@@ -96,8 +98,8 @@ def test_what_counts_tell_is_left_when_outputs_are_permuted():
                 a, b = (np.array(v) - np.mean(v) for v in seen)
                 products += (a * b).tolist()
         covariances.append(np.mean(products))
-    assert found == pytest.approx(np.mean(covariances[1:]) / covariances[0])
-    assert 0.05 < found < 1
+    assert result == pytest.approx(np.mean(covariances[1:]) / covariances[0])
+    assert 0.05 < result < 1
     copies = predicted(Condition("of 9", 4, 9), 300)[0]
     assert abs(float(copies["left_of_counts"][0])) < 0.05  # all words are as frequent
     assert np.isnan(predicted(Condition("all", 4, 4), 300)[0]["left_of_trans"][0])
@@ -129,24 +131,24 @@ def test_corpora_that_are_not_here_are_named(monkeypatch, tmp_path):
 
 
 def test_the_more_information_the_sooner():
-    made = records(
+    sample = records(
         {"a": [np.inf] * 4, "b": [np.inf, 90, 80, 90], "c": [50, 60, 50, 60], "d": [20] * 4},
         [0.0, 0.1, 0.2, 0.3],
     )
-    assert steps_to_learn(USE, made)["b"].tolist() == [np.inf, 90, 80, 90]
-    found = ranking(USE, made)
-    assert found.speed.mean == pytest.approx(1)
-    assert found.speed.low == pytest.approx(1.0, abs=0.06)
-    assert found.success.mean == pytest.approx(spearmanr([0, 1, 2, 3], [0, 0.75, 1, 1]).statistic)
-    assert found.most == pytest.approx(found.success.mean)
+    assert steps_to_learn(USE, sample)["b"].tolist() == [np.inf, 90, 80, 90]
+    result = ranking(USE, sample)
+    assert result.speed.mean == pytest.approx(1)
+    assert result.speed.low == pytest.approx(1.0, abs=0.06)
+    assert result.success.mean == pytest.approx(spearmanr([0, 1, 2, 3], [0, 0.75, 1, 1]).statistic)
+    assert result.most == pytest.approx(result.success.mean)
     other = records({"a": [10] * 4, "b": [20] * 4, "c": [30] * 4}, [0.0, 0.1, 0.2])
     assert ranking(USE, other).speed.mean == pytest.approx(-1)
     assert np.isnan(ranking(USE, other).success.mean)
 
 
 def test_figures_say_what_was_ranked():
-    made = records({"a": [np.inf] * 4, "b": [np.inf] * 4, "c": [20] * 4}, [0.0, 0.0, 0.3])
-    charts = Diagnosed().figures(USE, made)
+    sample = records({"a": [np.inf] * 4, "b": [np.inf] * 4, "c": [20] * 4}, [0.0, 0.0, 0.3])
+    charts = Diagnosed().figures(USE, sample)
     for chart in charts.values():
         chart.to_dict()  # validates
     svg = to_svg(charts["ranking"])
@@ -174,18 +176,22 @@ def keywords():
 
 def test_rare_words_are_unknown_to_the_reader_alone():
     whole = load_texts("keywords", train=60, least=1)
-    made = split_texts(whole, 0.25, 44, 0)
-    assert (len(made.data.train), len(made.data.validation), len(made.written)) == (45, 15, 15)
-    counts = torch.bincount(made.data.train.ids, minlength=len(made.data.vocabulary))
+    sample = split_texts(whole, 0.25, 44, 0)
+    assert (len(sample.data.train), len(sample.data.validation), len(sample.written)) == (
+        45,
+        15,
+        15,
+    )
+    counts = torch.bincount(sample.data.train.ids, minlength=len(sample.data.vocabulary))
     assert int(counts[len(MARKS) :].min()) >= 44
     assert int(counts[UNKNOWN]) > 0
     for row in range(15):
-        seen = made.data.vocabulary.decode(made.data.validation[row])
-        there = made.words.decode(made.written[row])
-        assert len(seen) == len(there)
-        assert all(a in (b, "<unk>") for a, b in zip(seen, there, strict=True))
+        seen = sample.data.vocabulary.decode(sample.data.validation[row])
+        exists = sample.words.decode(sample.written[row])
+        assert len(seen) == len(exists)
+        assert all(a in (b, "<unk>") for a, b in zip(seen, exists, strict=True))
     both = sorted(map(tuple, [whole.train[i] for i in range(60)]))
-    full = [made.words.decode(made.written[i]) for i in range(15)]
+    full = [sample.words.decode(sample.written[i]) for i in range(15)]
     assert all(tuple(whole.vocabulary.encode(text)) in both for text in full)
 
 
@@ -227,12 +233,12 @@ def test_attention_learns_to_align():
     sure, _ = data.train.links.sets(400)
     seen = []
     plan = AlignPlan("attention", steps=150)
-    found = align_pairs(data, plan, lambda *at: seen.append(at), examples=True)
-    hits = sum(len(a & b) for a, b in zip(found.links, sure, strict=True))
+    result = align_pairs(data, plan, lambda *at: seen.append(at), examples=True)
+    hits = sum(len(a & b) for a, b in zip(result.links, sure, strict=True))
     assert hits / sum(map(len, sure)) > 0.6
     assert seen[-1] == ("aligning", 150, 150)
-    assert len(found.tables) == len(found.captions) == 5
-    for tables in found.tables:
+    assert len(result.tables) == len(result.captions) == 5
+    for tables in result.tables:
         np.testing.assert_allclose(tables.sums(), 1, rtol=1e-5)
 
 
@@ -240,8 +246,8 @@ def test_both_ways_are_trained_for_symmetry():
     data = load_pairs("made-up", train=40)
     plan = AlignPlan("attention", "intersection", steps=2)
     seen = []
-    found = align_pairs(data, plan, lambda *at: seen.append(at[0]))
+    result = align_pairs(data, plan, lambda *at: seen.append(at[0]))
     assert list(dict.fromkeys(seen)) == ["aligning", "backwards"]
-    for i, links in enumerate(found.links):
+    for i, links in enumerate(result.links):
         assert len({t for _, t in links}) == len({s for s, _ in links}) == len(links)
         assert all(s < int(data.train.source.lengths[i]) for s, _ in links)

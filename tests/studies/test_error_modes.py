@@ -54,9 +54,9 @@ def test_the_authors_weights_are_those_of_a_seed(mode):
 
 @pytest.mark.parametrize("mode", [1, 2, 3])
 def test_members_start_at_the_authors_weights(mode):
-    found = Stack([authors_build(mode, first=i == 0) for i in range(3)], [5, 6, 7]).tensors()
-    np.testing.assert_allclose(found["f.1.weight"][:, 0], [AUTHORS[mode].f_w] * 3, atol=1e-7)
-    g = found["g.linear1.weight" if mode == 3 else "g.1.weight"]
+    result = Stack([authors_build(mode, first=i == 0) for i in range(3)], [5, 6, 7]).tensors()
+    np.testing.assert_allclose(result["f.1.weight"][:, 0], [AUTHORS[mode].f_w] * 3, atol=1e-7)
+    g = result["g.linear1.weight" if mode == 3 else "g.1.weight"]
     if mode == 3:
         # The first g is the one of the authors' seed: its first numbers are f's, as in modes 1, 2.
         np.testing.assert_allclose(g[0, 0], AUTHORS[3].f_w, atol=1e-6)
@@ -81,19 +81,19 @@ def test_split_by_quadrant_by_plain_loops():
     alpha = chance.dirichlet(np.full(4, 0.3), size=(3, 50))
     focused, correct = chance.random((2, 3, 50)) < 0.6
     correct[2] = True  # a member without wrong predictions
-    found = split_by_quadrant(alpha, focused, correct)
+    result = split_by_quadrant(alpha, focused, correct)
     for s in range(3):
         for q, (f, p) in enumerate([(True, True), (False, True), (True, False), (False, False)]):
             rows = [i for i in range(50) if focused[s, i] == f and correct[s, i] == p]
-            assert found["split_count"][s, q] == len(rows)
+            assert result["split_count"][s, q] == len(rows)
             bits = [-sum(a * np.log2(a) for a in alpha[s, i] if a > 0) for i in rows]
             if not rows:
-                assert np.isnan(found["split_ent"][s, q])
+                assert np.isnan(result["split_ent"][s, q])
                 continue
-            assert found["split_ent"][s, q] == pytest.approx(np.mean(bits))
-            assert found["split_spread"][s, q] == pytest.approx(np.mean(np.array(bits) >= 1))
+            assert result["split_ent"][s, q] == pytest.approx(np.mean(bits))
+            assert result["split_spread"][s, q] == pytest.approx(np.mean(np.array(bits) >= 1))
             nnz = [(alpha[s, i] > 0.01).sum() for i in rows]
-            assert found["split_nnz"][s, q] == pytest.approx(np.mean(nnz))
+            assert result["split_nnz"][s, q] == pytest.approx(np.mean(nnz))
 
 
 def test_settled_keeps_weights_points_and_regions():
@@ -179,12 +179,12 @@ def test_tiles_cover_the_plane_with_the_right_levels():
 
 
 def test_examples_show_each_kind_of_end():
-    own = _trained([0.99], [0.66])
+    trained = _trained([0.99], [0.66])
     mixed = _trained([0.99, 0.98, 0.4, 0.99], [0.6, 0.7, 0.3, 1.0])
-    shown = [(e.title.split(": ")[-1], e.row) for e in examples(own, mixed)]
-    assert shown == [("From the authors' weights", 0), ("fell", 0), ("focused", 3)]
+    listed = [(e.title.split(": ")[-1], e.row) for e in examples(trained, mixed)]
+    assert listed == [("From the authors' weights", 0), ("fell", 0), ("focused", 3)]
     failed = _trained([0.99, 0.5], [0.6, 0.3])
-    assert [e.title.split(": ")[-1] for e in examples(own, failed)][1:] == ["fell", "failed"]
+    assert [e.title.split(": ")[-1] for e in examples(trained, failed)][1:] == ["fell", "failed"]
 
 
 # Findings, from records made up to meet the criteria and to miss them
@@ -245,7 +245,7 @@ def test_records_that_meet_every_criterion():
 
 @pytest.mark.parametrize("mode", [1, 2, 3])
 @pytest.mark.parametrize(
-    ("own", "random", "verdict"),
+    ("trained", "random", "verdict"),
     [
         (_authors(ft=0.81), _starts(), "holds in part"),
         (_authors(ft=0.54), _starts(), "holds in part"),
@@ -255,12 +255,12 @@ def test_records_that_meet_every_criterion():
         (_authors(ft=1.0), _starts(down=0), "does not hold"),
     ],
 )
-def test_an_error_mode_exists_by_both_halves(mode, own, random, verdict):
-    changed = {f"mode-{mode}-authors": own, f"mode-{mode}-starts": random}
-    found = _verdicts(**changed)
+def test_an_error_mode_exists_by_both_halves(mode, trained, random, verdict):
+    changed = {f"mode-{mode}-authors": trained, f"mode-{mode}-starts": random}
+    result = _verdicts(**changed)
     claims = {1: "pvr22:C2", 2: "pvr22:C3", 3: "pvr22:C4"}
-    assert found.pop(claims[mode]) == verdict
-    assert all(found[claims[k]] == "holds" for k in claims if k != mode)
+    assert result.pop(claims[mode]) == verdict
+    assert all(result[claims[k]] == "holds" for k in claims if k != mode)
 
 
 def test_wrong_focus_must_be_spread_in_every_mode():
@@ -301,13 +301,13 @@ def test_prediction_finds_the_constructed_predictor():
     down = w[:, 1] > 0.3  # those that start upwards fall
     end = np.where(down[:, None], [[0.5, 1.0]], [[1.0, 0.0]])
     accuracy, ft = np.full(200, 0.99), np.where(down, 0.67, 1.0)
-    found = predict_error_mode(MODE_1, _trained(accuracy, ft, f_w0=w, f_w=end), 9)
-    assert found.neglected == 1  # upwards, the second class lies below the background
-    assert found.power["a low initial score of the missed class"].mean > 0.8
-    assert found.power["regression on f's weights"].mean > 0.97
-    assert "class 2" in found.summary
+    result = predict_error_mode(MODE_1, _trained(accuracy, ft, f_w0=w, f_w=end), 9)
+    assert result.neglected == 1  # upwards, the second class lies below the background
+    assert result.power["a low initial score of the missed class"].mean > 0.8
+    assert result.power["regression on f's weights"].mean > 0.97
+    assert "class 2" in result.summary
     below = w @ [4.0, -6.0] < 0  # from the centre of the background to that of the second class
-    assert found.rates == pytest.approx((down[below].mean(), down[~below].mean()))
+    assert result.rates == pytest.approx((down[below].mean(), down[~below].mean()))
     few = predict_error_mode(MODE_1, _trained(accuracy, np.ones(200), f_w0=w, f_w=end), 9)
     assert few.power == {}
 
@@ -317,11 +317,11 @@ def test_prediction_finds_the_constructed_predictor():
 
 def test_smoke_run_leaves_findings_and_described_figures(tmp_path):
     run = start_experiment("error-modes", "smoke", out=tmp_path / "run")
-    found = findings_of(run)
-    assert [f.claim for f in found] == list(ErrorModes.criteria)
-    assert all(np.isfinite(f.effect) for f in found)
+    result = findings_of(run)
+    assert [f.claim for f in result] == list(ErrorModes.criteria)
+    assert all(np.isfinite(f.effect) for f in result)
     charts = ErrorModes().figures(ErrorModes.scales["smoke"], run.records())
-    assert {f.figure for f in found} <= set(charts)
+    assert {f.figure for f in result} <= set(charts)
     assert all(len(chart.description) > 20 for chart in charts.values())
     svg = to_svg(charts["mode-2"])  # the widest; the contract of experiments draws them all
     assert float(re.search(r'viewBox="0 0 ([\d.]+)', svg)[1]) <= 860

@@ -30,12 +30,12 @@ def test_smoke_repeats_bit_for_bit_and_serves_its_claims(name, tmp_path):
             assert mine.keys() == other.keys()
             for key, value in mine.items():
                 np.testing.assert_array_equal(value, other[key], err_msg=f"{part} {kind} {key}")
-    found = findings_of(first)
-    assert found == findings_of(second)
+    result = findings_of(first)
+    assert result == findings_of(second)
     experiment, settings = of_run(first)
-    assert sorted(f.claim for f in found) == sorted(experiment.criteria)
+    assert sorted(f.claim for f in result) == sorted(experiment.criteria)
     charts = experiment.figures(settings, a)
-    assert {f.figure for f in found} <= set(charts)
+    assert {f.figure for f in result} <= set(charts)
     for chart in charts.values():
         assert to_svg(chart).startswith("<svg")
 
@@ -63,9 +63,9 @@ def test_no_setting_takes_a_number_that_cannot_be_meant(name):
                 wrong = [-1]
             elif isinstance(value, tuple) and value and all(map(_numbers, value)):
                 wrong = [(-1,), (-1,) * len(value)]
-            for given in wrong:
+            for inputs in wrong:
                 with pytest.raises(FoveateError, match=key.replace("_", "-")):
-                    settings_for(name, scale, {key: given})
+                    settings_for(name, scale, {key: inputs})
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_settings_that_leave_nothing_to_do_are_refused(name, changes, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "changes", "said"),
+    ("name", "changes", "message"),
     [
         ("agreement", {"texts": ("sts",)}, "unknown set of labelled texts 'sts'. Did you mean"),
         ("agreement", {"pairs": ("multi31k",)}, "unknown set of sentence pairs 'multi31k'. Did"),
@@ -99,8 +99,8 @@ def test_settings_that_leave_nothing_to_do_are_refused(name, changes, tmp_path):
         ("word-counts", {"dimensions": (64,)}, "dimensions: .*at least 2 items"),
     ],
 )
-def test_unknown_names_and_missing_settings_are_named(name, changes, said, tmp_path):
-    with pytest.raises(FoveateError, match=said):
+def test_unknown_names_and_missing_settings_are_named(name, changes, message, tmp_path):
+    with pytest.raises(FoveateError, match=message):
         start_experiment(name, "smoke", changes, out=tmp_path / "run")
 
 

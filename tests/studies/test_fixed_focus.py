@@ -25,10 +25,10 @@ def test_smoke_run_finds_something_of_every_claim_and_draws_it(run):
     from foveate.charts.render import to_svg
 
     experiment, settings = of_run(run)
-    records, found = run.records(), findings_of(run)
-    assert sorted(f.claim for f in found) == sorted(CRITERIA)
+    records, result = run.records(), findings_of(run)
+    assert sorted(f.claim for f in result) == sorted(CRITERIA)
     charts = experiment.figures(settings, records)
-    assert {f.figure for f in found} <= set(charts)
+    assert {f.figure for f in result} <= set(charts)
     assert all(chart.description for chart in charts.values())
     assert to_svg(charts["losses"]).count(">linear-orthogonal, LVML<") == 1
     fewer = experiment.figures(settings, {k: v for k, v in records.items() if k != "orthogonal"})
@@ -50,7 +50,7 @@ def test_smoke_run_starts_from_knowing_nothing_and_learns_more_under_a_better_fo
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("inputs", "message"),
     [
         ({"alphas": ()}, "alphas"),
         ({"alphas": (0.2, 0.8, 1.5)}, "alphas"),
@@ -61,9 +61,9 @@ def test_smoke_run_starts_from_knowing_nothing_and_learns_more_under_a_better_fo
         ({"m": 1}, "m"),
     ],
 )
-def test_settings_that_cannot_be_are_one_sentence(given, message):
+def test_settings_that_cannot_be_are_one_sentence(inputs, message):
     with pytest.raises(FoveateError, match=message) as caught:
-        FixedFocusSettings(**given)
+        FixedFocusSettings(**inputs)
     assert "\n" not in str(caught.value)
 
 

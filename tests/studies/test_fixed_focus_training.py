@@ -76,14 +76,14 @@ def test_incentive_is_the_closed_form_in_the_orthogonal_setting_up_to_alpha_one(
     gain = incentives(
         stack, MemberBags(population(C, 4), len(stack), torch.float64), PARADIGMS.get(name)()
     )
-    found = [part.mean(1).numpy() for part in gain]
-    np.testing.assert_allclose(found[0], losses(name, mu, alphas, C), rtol=1e-12)
-    np.testing.assert_allclose(found[1], incentive(name, mu, alphas, C), rtol=1e-10, atol=1e-12)
+    result = [part.mean(1).numpy() for part in gain]
+    np.testing.assert_allclose(result[0], losses(name, mu, alphas, C), rtol=1e-12)
+    np.testing.assert_allclose(result[1], incentive(name, mu, alphas, C), rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(
-        found[2], finite_difference_incentive(name, mu, alphas, C), rtol=1e-9, atol=1e-14
+        result[2], finite_difference_incentive(name, mu, alphas, C), rtol=1e-9, atol=1e-14
     )
-    assert found[2][-1] == 0  # the published difference vanishes at α = 1, the derivative does not
-    assert mu == 0 or found[1][-1] > 1e-3
+    assert result[2][-1] == 0  # the published difference vanishes at α = 1, the derivative does not
+    assert mu == 0 or result[1][-1] > 1e-3
 
 
 @pytest.mark.parametrize("name", NAMES)

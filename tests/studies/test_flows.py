@@ -37,9 +37,9 @@ def test_a_descent_step_is_the_rate_times_the_step_size():
 
 def test_verdicts_follow_the_numbers(records):
     settings, recs = records
-    found = findings(records)
-    assert found["vr23:C15"].verdict == "holds"
-    assert found["vr23:C17"].verdict == found["vr23:C18"].verdict == "holds"
+    result = findings(records)
+    assert result["vr23:C15"].verdict == "holds"
+    assert result["vr23:C17"].verdict == result["vr23:C18"].verdict == "holds"
     swapped = {
         k: Record(r.t, {n: v[:, [1, 0, 2]] for n, v in r.values.items()}, r.final, r.meta)
         if k.startswith("flow-")
@@ -57,8 +57,8 @@ def test_broken_laws_are_seen(records):
     off = {"one_hot": laws.final["one_hot"] + np.array([[0.0], [1e-3], [0.0]])}
     off["inside"] = laws.final["inside"][[0, 2, 1]]
     broken = {**recs, "laws": Record(laws.t, {}, off, laws.meta)}
-    found = {f.claim: f for f in Flows().findings(settings, broken)}
-    assert found["vr23:C17"].verdict == found["vr23:C18"].verdict == "does not hold"
+    result = {f.claim: f for f in Flows().findings(settings, broken)}
+    assert result["vr23:C17"].verdict == result["vr23:C18"].verdict == "does not hold"
 
 
 def test_a_descent_off_the_flow_is_seen(records):
@@ -66,5 +66,5 @@ def test_a_descent_off_the_flow_is_seen(records):
     descent = recs["descent"]
     values = {**descent.values, "mu": descent.values["mu"] * 1.2}
     off = {**recs, "descent": Record(descent.t, values, descent.final, descent.meta)}
-    found = {f.claim: f for f in Flows().findings(settings, off)}
-    assert found["vr23:C14"].verdict == "does not hold"
+    result = {f.claim: f for f in Flows().findings(settings, off)}
+    assert result["vr23:C14"].verdict == "does not hold"

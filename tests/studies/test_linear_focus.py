@@ -43,8 +43,8 @@ def test_exact_ft_is_the_share_of_sampled_bags(boxes, w):
     sampled = focus_true(scores, bag.z.numpy())
     ft = exact_ft(boxes, w, 9)
     for c in range(len(boxes.foreground)):
-        own = sampled[bag.y.numpy() == c]
-        assert abs(own.mean() - ft[0, c]) < 5 * np.sqrt(0.25 / len(own))
+        gap = sampled[bag.y.numpy() == c]
+        assert abs(gap.mean() - ft[0, c]) < 5 * np.sqrt(0.25 / len(gap))
 
 
 def test_exact_ft_depends_on_the_direction_only():
@@ -67,8 +67,8 @@ def test_score_cdf_is_the_share_of_points_below():
     x = np.stack([chance.uniform(1, 2, 200_000), chance.uniform(-8, 5, 200_000)], 1)
     for row in w:
         s = np.quantile(x @ row, [0.0, 0.1, 0.5, 0.9, 1.0])
-        found = score_cdf(box, row[None], s[None])[0]
-        np.testing.assert_allclose(found, [0, 0.1, 0.5, 0.9, 1], atol=0.005)
+        result = score_cdf(box, row[None], s[None])[0]
+        np.testing.assert_allclose(result, [0, 0.1, 0.5, 0.9, 1], atol=0.005)
 
 
 @pytest.mark.parametrize(("boxes", "margin"), [(MODE_1, 3.0), (MODE_2, 0.0), (MODE_3, 0.5)])
@@ -84,8 +84,8 @@ def test_no_focus_has_a_larger_margin(w, mode):
         for box in (*boxes.foreground, boxes.background)
     ]
     margin = np.concatenate(corner[:-1]) @ w
-    own = margin.min() - (corner[-1] @ w).max()
-    assert own <= best_separation(boxes).margin + 1e-9
+    gap = margin.min() - (corner[-1] @ w).max()
+    assert gap <= best_separation(boxes).margin + 1e-9
 
 
 def test_ft_is_one_in_the_direction_that_separates():

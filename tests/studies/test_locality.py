@@ -24,7 +24,7 @@ TASK = KeywordTask(length=6, vocabulary=6, embedding=5, d=4, batch=8, held_out=4
 def test_what_is_read_against_one_sentence_at_a_time():
     model = keyword_training(TASK, CONDITIONS["both"], 0).model
     x, y = keyword_sentences(40, generator("read"), 6, 6)
-    found = read_keywords(model, x, y)
+    result = read_keywords(model, x, y)
     rows = {"keyword": [], "after": [], "mean": [], "last": [], "first": []}
     around = [[] for _ in range(2 * MAX_DISTANCE + 1)]
     right, losses = [], []
@@ -45,14 +45,14 @@ def test_what_is_read_against_one_sentence_at_a_time():
                 for name, value in zip(rows, read, strict=True):
                     rows[name].append(value)
     for name, values in rows.items():
-        assert found[name] == pytest.approx(np.mean(values), abs=1e-6)
-    assert found["accuracy"] == pytest.approx(np.mean(right))
-    assert found["loss"] == pytest.approx(np.mean(losses), abs=1e-6)
+        assert result[name] == pytest.approx(np.mean(values), abs=1e-6)
+    assert result["accuracy"] == pytest.approx(np.mean(right))
+    assert result["loss"] == pytest.approx(np.mean(losses), abs=1e-6)
     for k, values in enumerate(around):
         if values:
-            assert found["around"][k] == pytest.approx(np.mean(values), abs=1e-6)
+            assert result["around"][k] == pytest.approx(np.mean(values), abs=1e-6)
         else:
-            assert np.isnan(found["around"][k])
+            assert np.isnan(result["around"][k])
 
 
 def test_small_initial_embeddings_differ_in_scale_only():
@@ -71,7 +71,7 @@ def test_a_forward_encoder_is_uninformative_before_the_keyword():
         assert torch.equal(model(x).gamma[:, :-1], model(changed).gamma[:, :-1])
 
 
-def made(early, late, seeds=10, odd=0):
+def records_of(early, late, seeds=10, odd=0):
     """Three times: chance, the loss has begun to fall, the end; ``odd`` seeds end as they began."""
     at = {"keyword": 0, "after": 1, "mean": 2, "last": 3}
     values = {}
@@ -96,23 +96,23 @@ def verdict(record):
 
 
 def test_orders_are_those_of_the_paper():
-    record = made(LOCAL, SPREAD)
+    record = records_of(LOCAL, SPREAD)
     assert early_at(record, 0.95).tolist() == [1] * 10
     assert local(record)[:, 0].tolist() == [False, True, False]
     assert spread_out(record)[:, 0].tolist() == [False, False, True]
 
 
 def test_verdicts_follow_from_the_orders():
-    assert verdict(made(LOCAL, SPREAD)) == "holds"
-    assert verdict(made(LOCAL, SPREAD, odd=1)) == "holds"
-    assert verdict(made(LOCAL, SPREAD, odd=2)) == "holds in part"
-    assert verdict(made(LOCAL, (2.0, 1.0, 2.5, 9.0))) == "holds in part"
-    assert verdict(made(LOCAL, LOCAL)) == "does not hold"
-    assert verdict(made(SPREAD, SPREAD)) == "does not hold"
+    assert verdict(records_of(LOCAL, SPREAD)) == "holds"
+    assert verdict(records_of(LOCAL, SPREAD, odd=1)) == "holds"
+    assert verdict(records_of(LOCAL, SPREAD, odd=2)) == "holds in part"
+    assert verdict(records_of(LOCAL, (2.0, 1.0, 2.5, 9.0))) == "holds in part"
+    assert verdict(records_of(LOCAL, LOCAL)) == "does not hold"
+    assert verdict(records_of(SPREAD, SPREAD)) == "does not hold"
 
 
 def test_a_seed_that_never_learns_is_read_at_the_end():
-    record = made(LOCAL, SPREAD)
+    record = records_of(LOCAL, SPREAD)
     record.values["loss"][:] = 0.7
     assert early_at(record, 0.95).tolist() == [2] * 10
 

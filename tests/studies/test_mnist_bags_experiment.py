@@ -74,8 +74,8 @@ def test_abmil_sees_the_bags_in_our_order_and_learns():
         steps.zero_grad()
         torch.nn.functional.binary_cross_entropy_with_logits(logit, bag.y[rows].float()).backward()
         steps.step()
-    for mine, own in zip(model.parameters(), twin.parameters(), strict=True):
-        assert torch.equal(mine, own)
+    for mine, parameter in zip(model.parameters(), twin.parameters(), strict=True):
+        assert torch.equal(mine, parameter)
     long = train_abmil(settings.model_copy(update={"epochs": 150, "features": 32}), bag, seed=0)
     with torch.no_grad():
         assert roc_auc_score(bag.y, long(bag.dense(), mask=bag.mask)) > 0.95
@@ -92,11 +92,11 @@ def test_numbers_of_a_sight_are_those_of_plain_loops():
         assert numbers["bag_auc"][s] == pytest.approx(roc_auc_score(bag.y, p[s, :, 1]))
         inside, first = [], []
         for i in range(30):
-            z, own = bag.z[i][bag.mask[i]].numpy(), alpha[s, i][bag.mask[i].numpy()]
+            z, parameter = bag.z[i][bag.mask[i]].numpy(), alpha[s, i][bag.mask[i].numpy()]
             if z.any():
-                first.append(z[own.argmax()])
+                first.append(z[parameter.argmax()])
                 if not z.all():
-                    inside.append(roc_auc_score(z, own))
+                    inside.append(roc_auc_score(z, parameter))
         assert numbers["segment_auroc"][s] == pytest.approx(np.mean(inside))
         assert numbers["pointing"][s] == pytest.approx(np.mean(first))
 
@@ -132,8 +132,8 @@ def test_every_paradigm_learns_the_task(method):
 def test_the_rows_of_a_figure_are_means_over_seeds():
     values = np.array([0.7, 0.8, 0.9])
     final = {"bag_auc": values, "segment_auroc": values[::-1].copy(), "pointing": values}
-    made = Record(np.zeros(1), {}, final, {"method": "abmil", "bags": 50})
-    (row,) = rows_of({"abmil-50": made})
+    trained = Record(np.zeros(1), {}, final, {"method": "abmil", "bags": 50})
+    (row,) = rows_of({"abmil-50": trained})
     assert (row["label"], row["bags"]) == ("torchmil ABMIL", 50)
     mean, low, high = mean_interval(values)
     assert high > 1  # as no share can be

@@ -64,12 +64,12 @@ def test_the_largest_penalty_by_finite_differences():
 
 def test_correlations_are_those_of_numpy():
     a, b = np.random.default_rng(0).normal(size=(2, 3, 9)), np.eye(4, 9)
-    found = correlations(a, b)
-    assert found.shape == (2, 3, 4)
-    assert found[1, 2, 3] == pytest.approx(np.corrcoef(a[1, 2], b[3])[0, 1])
+    result = correlations(a, b)
+    assert result.shape == (2, 3, 4)
+    assert result[1, 2, 3] == pytest.approx(np.corrcoef(a[1, 2], b[3])[0, 1])
 
 
-def made(gap=1e-7, alike=0.95, px=0.5, log=0.52):
+def records_of(gap=1e-7, alike=0.95, px=0.5, log=0.52):
     """Minima of two corpora, and two seeds on one data set with two epochs and two strengths."""
     minima = Record(
         np.array([0.0, 0.1, 1.2]),
@@ -100,7 +100,7 @@ def made(gap=1e-7, alike=0.95, px=0.5, log=0.52):
 
 
 def verdict(**changes):
-    (finding,) = ProxyTwin().findings(ProxyTwinSettings(), made(**changes))
+    (finding,) = ProxyTwin().findings(ProxyTwinSettings(), records_of(**changes))
     return finding.verdict
 
 
@@ -114,7 +114,7 @@ def test_verdicts_follow_from_records():
 
 
 def test_the_best_epoch_meets_the_chosen_strength():
-    record = made(alike=0.93)["sst"]
+    record = records_of(alike=0.93)["sst"]
     assert correlation(record).tolist() == [0.93, 0.93]
     px, log = table_10(record)
     assert px.tolist() == [0.5, 0.5]

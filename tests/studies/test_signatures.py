@@ -82,8 +82,8 @@ def test_one_seed_decides_nothing():
         )
         for name, r in as_the_paper_says().items()
     }
-    found = verdicts(records)
-    assert {found[f"vr23:{k}"] for k in ("C1", "C2", "C3", "C21")} == {"underpowered"}
+    result = verdicts(records)
+    assert {result[f"vr23:{k}"] for k in ("C1", "C2", "C3", "C21")} == {"underpowered"}
 
 
 def test_a_dead_seed_enters_no_comparison_and_is_counted():
@@ -94,9 +94,9 @@ def test_a_dead_seed_enters_no_comparison_and_is_counted():
     values = {**soft.values, "saif": np.where(np.arange(6) == 2, 9.0, soft.values["saif"])}
     meta = {"seeds": list(range(6))}
     dead = replace(soft, values=values, final={**soft.final, "s": s}, meta=meta)
-    found = {f.claim: f for f in Signatures().findings(USE, {**records, "soft-m5": dead})}
-    assert found["vr23:C16"].effect == pytest.approx(20.0)
-    assert "Dead seeds, in no comparison: soft-m5 1." in found["vr23:C16"].summary
+    result = {f.claim: f for f in Signatures().findings(USE, {**records, "soft-m5": dead})}
+    assert result["vr23:C16"].effect == pytest.approx(20.0)
+    assert "Dead seeds, in no comparison: soft-m5 1." in result["vr23:C16"].summary
 
 
 def test_paper_scale_is_figure_1_on_pixels():

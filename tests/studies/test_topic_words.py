@@ -53,16 +53,16 @@ def test_the_descent_is_the_one_loop_on_full_batches(kind: str, frozen: tuple[st
     train, make = bags(), build(kind, frozen)
     usual = {"optimizer": "sgd", "momentum": 0.0, "batch": 30, "epochs": 7, "dtype": "float64"}
     record = fit(make, train, train, "soft", seeds=(3, 5), lr=0.8, **usual)
-    own = Descent(make, train, seeds=(3, 5), lr=0.8, dtype=torch.float64)
-    losses = torch.stack([own.step() for _ in range(7)])
+    descent = Descent(make, train, seeds=(3, 5), lr=0.8, dtype=torch.float64)
+    losses = torch.stack([descent.step() for _ in range(7)])
     for name, expected in record.trained.tensors().items():
-        torch.testing.assert_close(own.state[name], expected, rtol=1e-9, atol=1e-12)
+        torch.testing.assert_close(descent.state[name], expected, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(losses.T, record.final["losses"], rtol=1e-6)
-    read = own.read(own.train)
+    read = descent.read(descent.train)
     np.testing.assert_allclose(read["loss"], record.last("loss"), rtol=1e-9)
     np.testing.assert_allclose(read["accuracy"], record.last("accuracy"))
     np.testing.assert_allclose(read["a_z"], record.last("a_z"), rtol=1e-9)
-    moved = {name for name in TABLES if not torch.equal(own.state[name], start(make, name))}
+    moved = {name for name in TABLES if not torch.equal(descent.state[name], start(make, name))}
     assert moved == set(TABLES) - set(frozen)
 
 
@@ -98,14 +98,14 @@ def test_cross_entropy_keeps_its_digits_where_it_is_tiny() -> None:
 def gap_after(lr: float, time: float = 300.0) -> float:
     """Largest relative gap when the other words are held at nothing, as the identity assumes."""
     train = bags(n=60, m=20)
-    own = Descent(build(sd=1e-6), train, seeds=(0, 1), lr=lr, dtype=torch.float64)
+    descent = Descent(build(sd=1e-6), train, seeds=(0, 1), lr=lr, dtype=torch.float64)
     for _ in range(round(time / lr)):
-        own.step()
-        own.state["embeddings"][:, 3:] = 0
-        own.state["keys"][:, 3:] = 0
-    s, norm = own.scores[:, :3].numpy(), own.norms[:, :3].numpy()
+        descent.step()
+        descent.state["embeddings"][:, 3:] = 0
+        descent.state["keys"][:, 3:] = 0
+    s, norm = descent.scores[:, :3].numpy(), descent.norms[:, :3].numpy()
     assert s.min() > 0.5
-    theory = embedding_norm(s, 20, own.state["query"].norm(dim=-1, keepdim=True).numpy())
+    theory = embedding_norm(s, 20, descent.state["query"].norm(dim=-1, keepdim=True).numpy())
     return float(np.abs(norm / theory - 1).max())
 
 
@@ -138,9 +138,9 @@ def measure(now: Descent) -> Mapping[str, np.ndarray]:
 
 def test_a_killed_descent_resumes_to_the_same_bits(tmp_path: Path) -> None:
     def run(checkpoint: Path | None, progress=None) -> Record:
-        own = Descent(build("tl"), bags(), seeds=(0, 1), lr=0.5)
+        descent = Descent(build("tl"), bags(), seeds=(0, 1), lr=0.5)
         settings = {"epochs": 23, "every": 4, "checkpoint": checkpoint, "save_seconds": 0.0}
-        return descend(own, measure, progress=progress, **settings)
+        return descend(descent, measure, progress=progress, **settings)
 
     def kill(done: int, total: int) -> None:
         if done == 12:
@@ -159,7 +159,7 @@ def test_a_killed_descent_resumes_to_the_same_bits(tmp_path: Path) -> None:
 
 
 def test_early_stopping_freezes_one_member_and_ends_with_the_last() -> None:
-    own = Descent(build(), bags(), seeds=(0, 1), lr=0.5)
+    descent = Descent(build(), bags(), seeds=(0, 1), lr=0.5)
     best = {0: 4, 1: 10}  # when each member's validation loss is lowest
 
     def rising(now: Descent) -> Mapping[str, np.ndarray]:
@@ -168,7 +168,7 @@ def test_early_stopping_freezes_one_member_and_ends_with_the_last() -> None:
         return {"validation_loss": np.array([abs(t - best[i]) for i in range(2)], float)}
 
     seen: list[torch.Tensor] = []
-    record = descend(own, rising, epochs=100, every=2, patience=6)
+    record = descend(descent, rising, epochs=100, every=2, patience=6)
     assert record.t[-1] == 16  # six epochs after the second member's best
     assert torch.equal(seen[5][0], seen[-1][0])  # the first was held at 10
     assert not torch.equal(seen[4][0], seen[5][0])
@@ -230,9 +230,9 @@ def test_smoke_runs_and_its_figures_draw(tmp_path: Path) -> None:
     run = start_experiment("topic-words", "smoke", out=tmp_path / "a")
     records = run.records()
     assert set(records) == {*SYNTHETIC_RUNS, *REVIEWS}
-    found = findings_of(run)
-    assert [f.claim for f in found] == list(TopicWords.criteria)
-    assert found[-1].summary.startswith("On made-up sentences")
+    result = findings_of(run)
+    assert [f.claim for f in result] == list(TopicWords.criteria)
+    assert result[-1].summary.startswith("On made-up sentences")
     assert (records["kf"].values["s"] == 0).all()
     assert np.ptp(records["ef"].values["norm"], axis=0).max() == 0
     assert np.ptp(records["fc"].values["q_norm"], axis=0).max() == 0

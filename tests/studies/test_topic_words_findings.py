@@ -97,11 +97,11 @@ def verdicts(records: Mapping[str, Record]) -> dict[str, str]:
 
 def test_all_claims_hold_in_records_constructed_to_meet_them() -> None:
     records = made_records()
-    found = TopicWords().findings(USE, records)
-    assert [f.claim for f in found] == list(TopicWords.criteria)
-    assert {f.verdict for f in found} == {"holds"}
+    result = TopicWords().findings(USE, records)
+    assert [f.claim for f in result] == list(TopicWords.criteria)
+    assert {f.verdict for f in result} == {"holds"}
     figures = TopicWords().figures(USE, records)
-    for finding in found:
+    for finding in result:
         assert finding.figure in figures
         assert finding.low <= finding.effect <= finding.high
         assert finding.summary.endswith(".")
@@ -177,10 +177,10 @@ def test_reviews_in_both_directions() -> None:
 
 def test_without_sst_the_finding_states_only_its_absence() -> None:
     records = {name: made_records()[name] for name in SYNTHETIC_RUNS}
-    found = TopicWords().findings(USE, records)
-    assert "lu21:C6" not in {f.claim for f in found}
-    assert found[0].summary.endswith(NO_SST)
-    assert set(TopicWords().figures(USE, records)) == {f.figure for f in found}
+    result = TopicWords().findings(USE, records)
+    assert "lu21:C6" not in {f.claim for f in result}
+    assert result[0].summary.endswith(NO_SST)
+    assert set(TopicWords().figures(USE, records)) == {f.figure for f in result}
 
 
 def test_parts_of_sst_need_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,7 +212,7 @@ def test_cells_are_the_numbers_behind_the_findings():
     half = cells["Ablations", "keys frozen", "epochs to half the loss"]
     assert half.mean == pytest.approx(epochs_to_half(records["kf"]).mean())
     assert (half.seeds, len(half.values)) == (4, 4)
-    made = {k: v for k, v in records.items() if k not in REVIEWS}
+    without_reviews = {k: v for k, v in records.items() if k not in REVIEWS}
     assert any(group == "SST" for group, *_ in cells)
-    assert not any(c.group == "SST" for c in TopicWords().cells(USE, made))
+    assert not any(c.group == "SST" for c in TopicWords().cells(USE, without_reviews))
     assert TopicWords().differs(USE, records) == []

@@ -21,11 +21,11 @@ def test_the_uniform_start_is_half_a_hyperbolic_cosine(records):
 
 
 def test_verdicts(records):
-    found = {f.claim: f for f in ToyClassifier().findings(*records)}
-    assert found["blog21:B1"].verdict == "holds"
-    assert found["blog21:B2"].verdict == "holds in part"
-    assert found["blog21:B3"].verdict == "holds"
-    assert found["blog21:B3"].effect == pytest.approx(-20)
+    result = {f.claim: f for f in ToyClassifier().findings(*records)}
+    assert result["blog21:B1"].verdict == "holds"
+    assert result["blog21:B2"].verdict == "holds in part"
+    assert result["blog21:B3"].verdict == "holds"
+    assert result["blog21:B3"].effect == pytest.approx(-20)
 
 
 def test_attention_that_never_moves_fails_the_first_claim(records):
@@ -38,8 +38,8 @@ def test_attention_that_never_moves_fails_the_first_claim(records):
         "starts": Record(record.t, still, {}, record.meta),
         "long-run": Record(later.t, stuck, {}, later.meta),
     }
-    found = {f.claim: f for f in ToyClassifier().findings(settings, changed)}
-    assert found["blog21:B1"].verdict == "does not hold"
+    result = {f.claim: f for f in ToyClassifier().findings(settings, changed)}
+    assert result["blog21:B1"].verdict == "does not hold"
 
 
 def test_cells_are_the_numerical_flow_beside_the_closed_form(records):

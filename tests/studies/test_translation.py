@@ -124,14 +124,14 @@ def test_optimal_attention_of_a_model_is_no_worse_than_any_other(data):
         for parameter in model.parameters():
             parameter.mul_(3)
     pairs = data.validation.take(torch.tensor([4, 9]))
-    found = solved(model, pairs)
+    result = solved(model, pairs)
     words = int(pairs.target.lengths.sum())
-    assert all(found[name].shape == (words,) for name in WORDS)
-    assert found["gap"].max() <= 1e-6
+    assert all(result[name].shape == (words,) for name in WORDS)
+    assert result["gap"].max() <= 1e-6
     assert (
-        found["loss_opt"] <= np.minimum(found["loss_alpha"], found["loss_uniform"]) + 1e-4
+        result["loss_opt"] <= np.minimum(result["loss_alpha"], result["loss_uniform"]) + 1e-4
     ).all()
-    assert (found["loss_opt"] < found["loss_alpha"] - 0.01).any()
+    assert (result["loss_opt"] < result["loss_alpha"] - 0.01).any()
     row = 0
     chance = np.random.default_rng(0)
     for i in range(2):
@@ -139,25 +139,25 @@ def test_optimal_attention_of_a_model_is_no_worse_than_any_other(data):
         with torch.no_grad():
             reading = model.read(x, shifted(y))
             plain = nn.functional.cross_entropy(model(x, shifted(y))[0], y[0], reduction="none")
-        np.testing.assert_allclose(found["loss_alpha"][row : row + len(plain)], plain, atol=1e-5)
+        np.testing.assert_allclose(result["loss_alpha"][row : row + len(plain)], plain, atol=1e-5)
         for t, word in enumerate(y[0].tolist()):
             weights = torch.from_numpy(chance.dirichlet(np.ones(x.shape[1]), 200)).float()
             with torch.no_grad():
                 scores = model.logits(weights @ reading.h[0], reading.s[0, t].expand(200, -1))
             tried = -scores.log_softmax(-1)[:, word]
-            assert float(tried.min()) >= found["loss_opt"][row] - 1e-4
+            assert float(tried.min()) >= result["loss_opt"][row] - 1e-4
             row += 1
 
 
 def test_the_example_has_the_tables_of_the_pair_that_is_shown(data):
     model = translator(data, Translator(d=6, layers=1, readout="linear"), "test")
     pairs = data.validation.take(torch.arange(6))
-    found, number = solved(model, pairs), example_pair(pairs)
+    result, number = solved(model, pairs), example_pair(pairs)
     cells = len(pairs.source[number]) * len(pairs.target[number])
-    alpha = found["example_alpha"].reshape(-1, len(pairs.source[number]))
-    assert found["example_opt"].shape == found["example_beta"].shape == (cells,)
+    alpha = result["example_alpha"].reshape(-1, len(pairs.source[number]))
+    assert result["example_opt"].shape == result["example_beta"].shape == (cells,)
     np.testing.assert_allclose(alpha.sum(1), 1, atol=1e-5)
-    assert (found["example_beta"] < 0).all()
+    assert (result["example_beta"] < 0).all()
 
 
 # alignment
@@ -274,12 +274,12 @@ def test_intervals_draw_whole_pairs():
 
 
 def test_smoke_serves_its_claim_and_draws(run):
-    (found,) = findings_of(run)
+    (result,) = findings_of(run)
     experiment, settings = of_run(run)
     records = run.records()
-    assert found.claim in experiment.criteria
+    assert result.claim in experiment.criteria
     charts = experiment.figures(settings, records)
-    assert found.figure in charts
+    assert result.figure in charts
     assert set(charts) == {"optimum", "example", "readouts", "alignment", "matrices"}
     charts["optimum"].to_dict()  # validates against the schema
     for chart in charts.values():

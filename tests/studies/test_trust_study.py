@@ -41,16 +41,16 @@ def record(ft, estimate, grades, *, role="confirmation", name="made", sees=True)
 
 
 def test_false_alarms_misses_and_silence_are_counted():
-    made = record(
+    trained = record(
         [0.95, 0.9, 0.3, 0.2, 0.7],
         [0.9, 0.4, 0.7, np.nan, 0.95],
         ["trust", "distrust", "care", "silent", "care"],
     )
-    row = row_of([made], "made")
+    row = row_of([trained], "made")
     assert (row.cases, row.good, row.bad) == (5, 2, 2)
     assert (row.false_alarms, row.misses) == (1, 1)
     assert row.silent == pytest.approx(0.2)
-    assert row.said_error == pytest.approx(np.mean([0.05, 0.5, 0.4, 0.25]))
+    assert row.reported_error == pytest.approx(np.mean([0.05, 0.5, 0.4, 0.25]))
     assert row.covered == pytest.approx(1 / 4)
     assert row.old_false_alarms == 2
     assert row.old_misses == 2
@@ -77,7 +77,7 @@ def test_design_and_confirmation_are_kept_apart():
 
 
 def test_no_set_plays_both_roles():
-    design = {name for name, own in SETS.items() if own.role == "design"}
+    design = {name for name, entry in SETS.items() if entry.role == "design"}
     assert not any(name.startswith(("mnist", "hate", "sst", "fever")) for name in design)
     assert len(SETS) - len(design) >= 20
     assert len(TrustStudy().parts(TrustSettings())) == len(SETS)
@@ -115,7 +115,7 @@ def test_toys_against_their_definition(kind):
             assert y == (8 in row) + 2 * (9 in row)
             meant = {8, 9}
         elif kind == "pos-neg":
-            up, down = ([d for d in row if d in own] for own in ((4, 6, 8), (5, 7, 9)))
+            up, down = ([d for d in row if d in entry] for entry in ((4, 6, 8), (5, 7, 9)))
             assert y == int(len(up) > len(down))
             meant = set(up if y else down)
         else:
@@ -128,10 +128,10 @@ def test_toys_against_their_definition(kind):
 def test_models_of_torchmil_are_a_way_of_two_classes(tmp_path):
     pytest.importorskip("torchmil")
     settings = TrustSettings(sets=("raff-single",), n=60, epochs=0.05)
-    found = train_and_examine(settings, "raff-single", tmp_path, lambda done, total: None)
-    assert found.meta["ways"] == [way.name for way in MODEL_VARIANTS]
-    assert (found.final["way"] == np.arange(len(MODEL_VARIANTS))).all()
-    assert found.meta["role"] == "design"
+    measured = train_and_examine(settings, "raff-single", tmp_path, lambda done, total: None)
+    assert measured.meta["ways"] == [way.name for way in MODEL_VARIANTS]
+    assert (measured.final["way"] == np.arange(len(MODEL_VARIANTS))).all()
+    assert measured.meta["role"] == "design"
 
 
 def test_interval_texts_of_pages_match_the_stored_result():

@@ -68,7 +68,7 @@ def three():
 
 def test_silence_is_the_weighted_divergence_from_uniform(three):
     alpha, x, g, y, places = three
-    found = WithSilence(Soft(), 0.5).loss(alpha, x, g, y, places)
+    result = WithSilence(Soft(), 0.5).loss(alpha, x, g, y, places)
     adapted = SilenceOfWhatReads(Soft(), 0.5).loss(alpha, x, g, y, places)
     for i in range(3):
         r = int(places[i, 0])
@@ -76,7 +76,7 @@ def test_silence_is_the_weighted_divergence_from_uniform(three):
         cross = -log_p.mean()  # KL from uniform, but for log C
         weight = (1 - alpha[i, r]) * 4 / 3
         plain = Soft().loss(alpha, x, g, y)[i]
-        assert float(found[i]) == pytest.approx(float(plain + 0.5 * weight * cross))
+        assert float(result[i]) == pytest.approx(float(plain + 0.5 * weight * cross))
         says = 1 + float((log_p.exp() * log_p).sum()) / np.log(5)
         assert float(adapted[i]) == pytest.approx(float(plain + 0.5 * weight * says * cross))
 
@@ -84,15 +84,15 @@ def test_silence_is_the_weighted_divergence_from_uniform(three):
 def test_a_weighted_witness_counts_by_how_informative_those_of_its_bag_are(three):
     alpha, x, g, y, _ = three
     places = torch.tensor([[1, 2], [0, 0], [3, 1]])
-    found = HeardWitness(Soft(), 0.5, 2).loss(alpha, x, g, y, places)
+    result = HeardWitness(Soft(), 0.5, 2).loss(alpha, x, g, y, places)
     silent = HeardWitness(Soft(), 0.5, 2).loss(alpha, x, lambda rows: 0 * g(rows), y, places)
     assert torch.allclose(silent, torch.full((3,), np.log(5), dtype=x.dtype))  # the plain loss
     for i in range(3):
         p = g(x[i, places[i]]).softmax(1)
         says = float(((5 * p.square().sum(1) - 1) / 4).mean())
         plain = float(Soft().loss(alpha, x, g, y)[i])
-        asked = -float(p[:, y[i]].log().mean())
-        assert float(found[i]) == pytest.approx(plain + 0.5 * says * asked)
+        query = -float(p[:, y[i]].log().mean())
+        assert float(result[i]) == pytest.approx(plain + 0.5 * says * query)
     sure = torch.tensor([[[0.0, -99.0], [-99.0, 0.0]]])
     assert HeardWitness(Soft()).witness_weight(sure, y[:1]).tolist() == pytest.approx([1.0])
 
@@ -112,15 +112,17 @@ def test_witnesses_represent_segments_outside_the_top(three):
     alpha, x, g, y, _ = three
     order = alpha.argsort(1, descending=True)
     places = torch.stack([order[0, [2, 3]], order[1, [0, 3]], order[2, [1, 0]]])
-    found = DrawnMarginal(weight=0.5).loss(alpha, x, g, y, places)
+    result = DrawnMarginal(weight=0.5).loss(alpha, x, g, y, places)
     p = g(x).softmax(2)
     for i, rest in enumerate(([2, 3], [3], [])):
-        said = {k: float(p[i, order[i, k], y[i]]) for k in range(4)}
+        probabilities = {k: float(p[i, order[i, k], y[i]]) for k in range(4)}
         a = {k: float(alpha[i, order[i, k]]) for k in range(4)}
-        mean = sum(a[k] * said[k] for k in rest) / sum(a[k] for k in rest) if rest else 1 / 5
-        marginal = a[0] * said[0] + a[1] * said[1] + (1 - a[0] - a[1]) * mean
-        asked = np.mean([np.log(float(p[i, k, y[i]])) for k in places[i]])
-        assert float(found[i]) == pytest.approx(-np.log(marginal) - 0.5 * asked)
+        mean = (
+            sum(a[k] * probabilities[k] for k in rest) / sum(a[k] for k in rest) if rest else 1 / 5
+        )
+        marginal = a[0] * probabilities[0] + a[1] * probabilities[1] + (1 - a[0] - a[1]) * mean
+        query = np.mean([np.log(float(p[i, k, y[i]])) for k in places[i]])
+        assert float(result[i]) == pytest.approx(-np.log(marginal) - 0.5 * query)
     assert torch.equal(DrawnMarginal().loss(alpha, x, g, y), TopMarginal(2).loss(alpha, x, g, y))
 
 
@@ -136,16 +138,16 @@ def test_powers_lie_between_hard_attention_and_lvml(three):
 def test_a_null_class_is_one_more_logit(three):
     alpha, x, g, y, places = three
     p = torch.cat([g(x), torch.zeros(3, 4, 1, dtype=x.dtype)], 2).softmax(2)
-    found = NullClass(weight=0.5).loss(alpha, x, g, y, places)
+    result = NullClass(weight=0.5).loss(alpha, x, g, y, places)
     for i in range(3):
         r = int(places[i, 0])
         marginal = -torch.log((alpha[i] * p[i, :, y[i]]).sum())
         null = -torch.log(p[i, r, 5]) * (1 - alpha[i, r]) * 4 / 3
-        assert float(found[i]) == pytest.approx(float(marginal + 0.5 * null))
-    said = NullClass().log_prob(alpha, x, g).exp()
-    assert torch.allclose(said.sum(1), torch.ones(3, dtype=x.dtype))
+        assert float(result[i]) == pytest.approx(float(marginal + 0.5 * null))
+    probabilities = NullClass().log_prob(alpha, x, g).exp()
+    assert torch.allclose(probabilities.sum(1), torch.ones(3, dtype=x.dtype))
     mixed = (alpha[:, :, None] * p[:, :, :5]).sum(1)
-    assert torch.allclose(said, mixed / mixed.sum(1, keepdim=True))
+    assert torch.allclose(probabilities, mixed / mixed.sum(1, keepdim=True))
 
 
 def test_weights_decay_to_zero():
@@ -182,20 +184,20 @@ def test_cells_are_over_known_bags_against_the_oracle_and_the_better_of_two():
     ends = {"soft": [0.5, 0.7], "hard": [0.1, 0.1], "lvml": [0.6, 0.6], "hybrid": [0.5, 0.9]}
     ends |= {"witness": [0.8, 0.9], "oracle": [0.9, 0.9]}
     records = {f"digits-5-{rule}": made_record(end) for rule, end in ends.items()}
-    found = {(c.name, c.measure): c for c in witness_cells(("digits-5",), records)}
-    assert found["witness", "SAIF %"].mean == pytest.approx(85)
-    assert found["witness", "FT %"].mean == pytest.approx(85)
-    assert found["witness", "accuracy %"].mean == pytest.approx(75)
-    assert found["witness", "SAIF of the oracle's, %"].mean == pytest.approx(100 * 0.85 / 0.9)
-    assert found["witness", GAIN].mean == pytest.approx(15)  # above the hybrid: +30, 0
-    ends = (found["witness", GAIN].low, found["witness", GAIN].high)
+    result = {(c.name, c.measure): c for c in witness_cells(("digits-5",), records)}
+    assert result["witness", "SAIF %"].mean == pytest.approx(85)
+    assert result["witness", "FT %"].mean == pytest.approx(85)
+    assert result["witness", "accuracy %"].mean == pytest.approx(75)
+    assert result["witness", "SAIF of the oracle's, %"].mean == pytest.approx(100 * 0.85 / 0.9)
+    assert result["witness", GAIN].mean == pytest.approx(15)  # above the hybrid: +30, 0
+    ends = (result["witness", GAIN].low, result["witness", GAIN].high)
     assert ends == pytest.approx((15 - 12.7062 * 15, 15 + 12.7062 * 15), rel=1e-5)  # Student's t
-    assert ("soft", GAIN) not in found
-    assert found["witness", "log loss"].mean == pytest.approx(-np.log(0.95))
+    assert ("soft", GAIN) not in result
+    assert result["witness", "log loss"].mean == pytest.approx(-np.log(0.95))
     # All answers are right: calibrated they are surer still, and only the focus decides.
-    assert found["witness", CALIBRATED_SAIF].mean == pytest.approx(85)
-    assert found["witness", CALM_GAIN].mean == pytest.approx(15)
-    assert found["soft", "calls of g a bag and epoch"].mean == 4
+    assert result["witness", CALIBRATED_SAIF].mean == pytest.approx(85)
+    assert result["witness", CALM_GAIN].mean == pytest.approx(15)
+    assert result["soft", "calls of g a bag and epoch"].mean == 4
     records["digits-5-oracle"] = made_record([0.0, 0.0])
     hopeless = {(c.name, c.measure) for c in witness_cells(("digits-5",), records)}
     assert not any(measure.endswith("of the oracle's, %") for _, measure in hopeless)
@@ -209,9 +211,9 @@ def test_overconfident_answers_count_less_after_calibration():
         wrong[:, None], np.log([0.05, 0.95]), np.log([0.95, 0.05])
     ) + np.zeros((2, 1, 1))
     records = {f"digits-5-{rule}": record for rule in RULES}
-    found = {(c.name, c.measure): c.mean for c in witness_cells(("digits-5",), records)}
-    assert found["lvml", "SAIF %"] == pytest.approx(60)  # 6 of the 10 known ones
-    assert found["lvml", CALIBRATED_SAIF] == 0
+    result = {(c.name, c.measure): c.mean for c in witness_cells(("digits-5",), records)}
+    assert result["lvml", "SAIF %"] == pytest.approx(60)  # 6 of the 10 known ones
+    assert result["lvml", CALIBRATED_SAIF] == 0
 
 
 def test_the_flow_is_drawn():

@@ -31,11 +31,11 @@ def changed(records, part, name, value):
 
 
 def test_verdicts(records):
-    found = {f.claim: f for f in WordCounts().findings(*records)}
-    assert {f.verdict for f in found.values()} == {"holds"}
-    assert found["snell21:C8"].low < found["snell21:C8"].effect < found["snell21:C8"].high
-    assert found["snell21:C8"].effect == pytest.approx(-0.5, abs=0.1)
-    assert found["snell21:C9"].effect < 1e-13
+    result = {f.claim: f for f in WordCounts().findings(*records)}
+    assert {f.verdict for f in result.values()} == {"holds"}
+    assert result["snell21:C8"].low < result["snell21:C8"].effect < result["snell21:C8"].high
+    assert result["snell21:C8"].effect == pytest.approx(-0.5, abs=0.1)
+    assert result["snell21:C9"].effect < 1e-13
 
 
 def test_a_deviation_that_stays_fails_the_limit(records):
@@ -78,10 +78,10 @@ def test_the_tables_of_the_four_tasks(records):
     flat, blocks = record.final["permutation"][0], record.final["mixture"][0]
     np.testing.assert_allclose(flat, 6)  # 24 orders, a quarter from each
     np.testing.assert_allclose(blocks, np.kron(np.eye(2), np.full((4, 4), 6)))
-    told = record.meta["information"]
-    assert abs(told["permutation"]) < 1e-12
-    assert abs(told["mixture"]) < 1e-12
-    assert min(told["translation"], told["polarity"]) > 0.02
+    information = record.meta["information"]
+    assert abs(information["permutation"]) < 1e-12
+    assert abs(information["mixture"]) < 1e-12
+    assert min(information["translation"], information["polarity"]) > 0.02
     toy, table = TOYS["polarity"], record.final["polarity"][0]
     counts = dict(zip(toy.inputs, table.tolist(), strict=True))
     assert toy.outputs == ["positive", "negative"]

@@ -26,9 +26,9 @@ def test_texts_round_trip(rows, data):
     taken = tokens.take(torch.tensor(chosen, dtype=torch.int64))
     assert [taken[i] for i in range(len(taken))] == [rows[i] for i in chosen]
     mask = torch.tensor(data.draw(st.lists(st.booleans(), min_size=len(rows), max_size=len(rows))))
-    kept = tokens.take(mask)
-    own = [row for row, keep in zip(rows, mask.tolist(), strict=True) if keep]
-    assert [kept[i] for i in range(len(kept))] == own
+    subset = tokens.take(mask)
+    selected_rows = [row for row, keep in zip(rows, mask.tolist(), strict=True) if keep]
+    assert [subset[i] for i in range(len(subset))] == selected_rows
 
 
 @given(texts, st.data())
@@ -62,12 +62,12 @@ words = st.lists(st.lists(st.sampled_from(["a", "b", "c", "<s>", "é"]), max_siz
 def test_frequent_words_come_first_and_rare_ones_are_unknown(rows, least):
     vocabulary = Vocabulary.of(rows, least)
     counts = Counter(word for row in rows for word in row if word != "<s>")
-    kept = [word for word, count in counts.items() if count >= least]
+    subset = [word for word, count in counts.items() if count >= least]
     assert vocabulary.words[:4] == MARKS
-    assert list(vocabulary.words[4:]) == sorted(kept, key=lambda word: (-counts[word], word))
+    assert list(vocabulary.words[4:]) == sorted(subset, key=lambda word: (-counts[word], word))
     for row in rows:
         back = vocabulary.decode(vocabulary.encode(row))
-        assert back == [word if word in kept else "<unk>" for word in row]
+        assert back == [word if word in subset else "<unk>" for word in row]
 
 
 def test_a_text_cannot_spell_a_mark():

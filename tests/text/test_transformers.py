@@ -53,14 +53,14 @@ def test_logits_of_encoders_are_those_without_the_interface(family):
 @pytest.mark.parametrize("family", DECODERS)
 def test_logits_of_encoder_decoders_are_those_without_the_interface(family, layers):
     model = translator(family, layers)
-    given = {"input_ids": IDS, "attention_mask": MASK, "decoder_input_ids": TARGET}
+    inputs = {"input_ids": IDS, "attention_mask": MASK, "decoder_input_ids": TARGET}
     with torch.no_grad():
         for part in model.modules():  # older versions do not set parts with the whole
             if isinstance(part, PreTrainedModel):
                 part.set_attn_implementation("eager")
-        eager = model(**given, output_attentions=True)
+        eager = model(**inputs, output_attentions=True)
         with record_attention(model) as tap:
-            logits = model(**given).logits
+            logits = model(**inputs).logits
             cross = tap.of("cross")
     assert torch.equal(logits, eager.logits)
     assert torch.equal(cross, torch.stack(eager.cross_attentions))
@@ -69,17 +69,17 @@ def test_logits_of_encoder_decoders_are_those_without_the_interface(family, laye
 @pytest.mark.parametrize("family", DECODERS)
 def test_forcing_the_own_attention_changes_nothing(family):
     model = translator(family, 1)
-    given = {"input_ids": IDS, "attention_mask": MASK, "decoder_input_ids": TARGET}
+    inputs = {"input_ids": IDS, "attention_mask": MASK, "decoder_input_ids": TARGET}
     with torch.no_grad(), record_attention(model) as tap:
-        logits = model(**given).logits
+        logits = model(**inputs).logits
         for head in range(2):
-            own = tap.of("cross")[0][:, head]
-            with tap.set_to(Forcing(own, heads=(head,), layers=(0,))):
-                torch.testing.assert_close(model(**given).logits, logits, atol=1e-5, rtol=1e-5)
+            recorded = tap.of("cross")[0][:, head]
+            with tap.set_to(Forcing(recorded, heads=(head,), layers=(0,))):
+                torch.testing.assert_close(model(**inputs).logits, logits, atol=1e-5, rtol=1e-5)
         one = torch.zeros(2, 1, 6)
         one[:, :, 1] = 1.0
         with tap.set_to(Forcing(one)):
-            assert (model(**given).logits - logits).abs().max() > 0.01
+            assert (model(**inputs).logits - logits).abs().max() > 0.01
 
 
 def log_p_of_reduced(model, pair, place):
@@ -257,9 +257,9 @@ def test_influence_of_words_adds_up_over_pieces():
 
         handle = table.register_forward_hook(louder)
         with torch.no_grad():
-            found = model(input_ids=ids).logits[0].log_softmax(0)[1]
+            result = model(input_ids=ids).logits[0].log_softmax(0)[1]
         handle.remove()
-        return float(found)
+        return float(result)
 
     assert whole[0] == pytest.approx((log_p(1.0001) - log_p(0.9999)) / 2e-4, rel=1e-2, abs=1e-5)
 

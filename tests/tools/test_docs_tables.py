@@ -47,13 +47,13 @@ def test_only_pages_with_markers_are_updated(tmp_path):
     result = {"table": "mnist-bags", "cells": [bag_auc(0.8)]}
     docs = tmp_path / "docs"
     docs.mkdir()
-    asked = "before\n<!-- stored: mnist-bags -->\n\n<!-- end -->\nafter\n"
-    (docs / "a.md").write_text(asked)
+    query = "before\n<!-- stored: mnist-bags -->\n\n<!-- end -->\nafter\n"
+    (docs / "a.md").write_text(query)
     (docs / "b.md").write_text("no table\n")
-    (tmp_path / "README.md").write_text(asked)
+    (tmp_path / "README.md").write_text(query)
     assert update_pages(docs, [result]) == [docs / "a.md", tmp_path / "README.md"]
     table = group_table(result, BAGS)
-    assert (docs / "a.md").read_text() == asked.replace("-->\n\n<!--", f"-->\n{table}\n<!--")
+    assert (docs / "a.md").read_text() == query.replace("-->\n\n<!--", f"-->\n{table}\n<!--")
     assert update_pages(docs, [result]) == []
     # A changed table under a label of its own is not what pages mean.
     other = {**result, "label": "mine", "cells": [bag_auc(0.1)]}

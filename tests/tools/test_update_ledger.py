@@ -32,8 +32,8 @@ def by_claim(ledger):
 
 
 def scales(ledger):
-    found = {c: Finding.from_json(f) for c, f in by_claim(ledger).items() if f}
-    return {e.claim: e.scale for e in _entries(found, ledger["versions"])}
+    result = {c: Finding.from_json(f) for c, f in by_claim(ledger).items() if f}
+    return {e.claim: e.scale for e in _entries(result, ledger["versions"])}
 
 
 def test_a_smaller_run_adds_missing_claims_with_its_own_scale(ledger, smaller):

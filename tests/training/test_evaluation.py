@@ -52,15 +52,15 @@ def by_definition(net, bag, name):
     rule = PARADIGMS.get(name)()
     with torch.no_grad():
         focus = net.attend(bag.dense(), bag.mask)
-        given = (focus.alpha, focus.h, net.g)
-        loss = rule.objective().loss(*given, bag.y)
-        weights = rule.segment_weights(*given)
+        inputs = (focus.alpha, focus.h, net.g)
+        loss = rule.objective().loss(*inputs, bag.y)
+        weights = rule.segment_weights(*inputs)
         s = (
             focus.s
             if rule.uses_attention
             else weights.clamp_min(torch.finfo(weights.dtype).tiny).log()
         )
-        return Reading(s, weights, rule.log_prob(*given), loss)
+        return Reading(s, weights, rule.log_prob(*inputs), loss)
 
 
 def assert_same(reading, expected):
@@ -227,5 +227,5 @@ def test_probability_of_the_label():
     p = np.array([[[0.2, 0.8], [0.6, 0.4]], [[0.5, 0.5], [0.1, 0.9]]])
     y = np.array([1, 0])
     np.testing.assert_allclose(label_probability(np.log(p), y), [[0.8, 0.6], [0.5, 0.1]])
-    own = np.array([[1, 0], [0, 1]])
-    np.testing.assert_allclose(label_probability(np.log(p), own), [[0.8, 0.6], [0.5, 0.9]])
+    targets = np.array([[1, 0], [0, 1]])
+    np.testing.assert_allclose(label_probability(np.log(p), targets), [[0.8, 0.6], [0.5, 0.9]])

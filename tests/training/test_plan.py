@@ -82,16 +82,16 @@ def test_invalid_races_are_refused_in_one_sentence(values, sentence):
     ],
 )
 def test_resolved_race_rejects_missing_or_invalid_values(values, sentence):
-    given = {k: v for k, v in {**SETTLED, **values}.items() if v is not ...}
+    inputs = {k: v for k, v in {**SETTLED, **values}.items() if v is not ...}
     with pytest.raises(FoveateError, match=sentence):
-        ResolvedRace(**given)
+        ResolvedRace(**inputs)
 
 
 @pytest.mark.parametrize(
-    "given", ["soft,hard", "soft, hard", ["soft", "hard"], ["soft,hard"], ("soft", " hard ")]
+    "inputs", ["soft,hard", "soft, hard", ["soft", "hard"], ["soft,hard"], ("soft", " hard ")]
 )
-def test_words_are_comma_separated_or_a_list(given):
-    assert Race(paradigms=given).paradigms == ("soft", "hard")
+def test_words_are_comma_separated_or_a_list(inputs):
+    assert Race(paradigms=inputs).paradigms == ("soft", "hard")
 
 
 def test_labels_may_be_numbers():
@@ -132,9 +132,9 @@ def test_about_thirty_measurements_by_default():
 
 
 @pytest.mark.parametrize(
-    ("given", "switch"), [(0.5, 0.5), (3, 3), ("0.5", 0.5), ("3", 3), ("plateau", "plateau")]
+    ("inputs", "switch"), [(0.5, 0.5), (3, 3), ("0.5", 0.5), ("3", 3), ("plateau", "plateau")]
 )
-def test_switch_is_a_number_or_a_word_in_text(given, switch):
-    kept = Race(switch=given).switch
-    assert kept == switch
-    assert isinstance(kept, str) == isinstance(switch, str)
+def test_switch_is_a_number_or_a_word_in_text(inputs, switch):
+    stored = Race(switch=inputs).switch
+    assert stored == switch
+    assert isinstance(stored, str) == isinstance(switch, str)

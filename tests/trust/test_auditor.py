@@ -48,15 +48,15 @@ def test_posterior_is_bayes_rule_where_classes_share_no_evidence(c):
 
 @given(st.floats(0.05, 0.9), st.floats(0.0, 0.9), st.integers(0, 10_000))
 @settings(max_examples=60, deadline=None)
-def test_posterior_never_exceeds_the_truth(own, other, seed):
+def test_posterior_never_exceeds_the_truth(probability, other, seed):
     """With the true background ratio it is a lower bound; κ = 1 is one where π_c ≥ π_other."""
     chance = np.random.default_rng(seed)
     b, f, h = chance.dirichlet(np.ones(5), 3)
-    p, q = (1 - own) * b + own * f, (1 - other) * b + other * h
-    truth = own * f / p
-    kappa = (1 - own) / (1 - other)
+    p, q = (1 - probability) * b + probability * f, (1 - other) * b + other * h
+    truth = probability * f / p
+    kappa = (1 - probability) / (1 - other)
     assert (posterior(np.log(p / q), kappa) <= truth + 1e-9).all()
-    if own >= other:
+    if probability >= other:
         assert (posterior(np.log(p / q), 1.0) <= truth + 1e-9).all()
 
 
@@ -124,8 +124,8 @@ def test_no_bag_is_scored_by_a_classifier_that_saw_it():
     y = bag.y.numpy()
     rows = rows_of(bag)
     log_r = log_ratios(rows, y, 2, fold=folds_of(y, None))
-    own = log_r[np.arange(len(rows.x)), y[rows.bag]]
-    assert abs(own.mean()) < 0.15
+    probability = log_r[np.arange(len(rows.x)), y[rows.bag]]
+    assert abs(probability.mean()) < 0.15
 
 
 def test_groups_are_never_divided_between_folds():

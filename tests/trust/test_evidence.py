@@ -68,27 +68,27 @@ def test_reading_again_is_reading_a_masked_bag(ragged, rule, map, chance):
     keep[..., 0] |= lost  # place 0 exists in every bag
     members = [model(map, 0), model(map, 1)]
     got = as_subject(members, rule).reread([ragged], keep.numpy())
-    asked = as_subject([Plain(m) for m in members], rule).reread([ragged], keep.numpy())
-    for i, own in enumerate(members):
+    query = as_subject([Plain(m) for m in members], rule).reread([ragged], keep.numpy())
+    for i, entry in enumerate(members):
         for k in range(3):
-            wanted = read(own, replace(ragged, mask=keep[i, k]), rule).log_p.exp()
-            np.testing.assert_allclose(got[i, k], wanted, atol=1e-12)
-    np.testing.assert_allclose(got, asked, atol=1e-12)
+            expected = read(entry, replace(ragged, mask=keep[i, k]), rule).log_p.exp()
+            np.testing.assert_allclose(got[i, k], expected, atol=1e-12)
+    np.testing.assert_allclose(got, query, atol=1e-12)
 
 
 def test_reading_a_batch_equals_the_standard_reading(ragged):
-    own = model("spherical")
-    seen = as_subject(own, "lvml").look([ragged])
-    usual = read(own, ragged, "lvml")
+    entry = model("spherical")
+    seen = as_subject(entry, "lvml").look([ragged])
+    usual = read(entry, ragged, "lvml")
     np.testing.assert_allclose(seen.p[0], usual.log_p.exp())
     np.testing.assert_allclose(seen.alpha[0], usual.alpha)
     np.testing.assert_allclose(seen.s[0], usual.s**2)  # what spherical attention grows with
-    np.testing.assert_allclose(seen.mixed[0], read(own, ragged, "soft").log_p.exp())
-    flat = FCAM(own.f, own.g, "uniform")
+    np.testing.assert_allclose(seen.mixed[0], read(entry, ragged, "soft").log_p.exp())
+    flat = FCAM(entry.f, entry.g, "uniform")
     np.testing.assert_allclose(seen.even[0], read(flat, ragged, "lvml").log_p.exp())
     j = 2
     has = ragged.mask[:, j]
-    alone = own.g(ragged.dense()[has, j]).softmax(-1).detach()
+    alone = entry.g(ragged.dense()[has, j]).softmax(-1).detach()
     np.testing.assert_allclose(seen.segment_p[0][has.numpy(), j], alone)
 
 
@@ -103,84 +103,84 @@ def test_members_may_have_different_bags(ragged):
 
 @pytest.mark.parametrize("rule", RULES)
 def test_hidden_segments_against_loops(ragged, rule):
-    own, ragged = model(), ragged.take(slice(0, 7))
-    found = evidence_of(as_subject(own, rule), [ragged])
+    entry, ragged = model(), ragged.take(slice(0, 7))
+    result = evidence_of(as_subject(entry, rule), [ragged])
     for i in range(len(ragged)):
         bag = ragged.take(torch.tensor([i]))
-        whole = read(own, bag, rule)
+        whole = read(entry, bag, rule)
         answer = int(whole.log_p.argmax())
         order = whole.alpha[0].argsort(descending=True).tolist()
         order = [j for j in order if bag.mask[0, j]]
         p = float(whole.log_p[0, answer].exp())
-        kept, removed = [], []
+        kept_rows, removed = [], []
         for share in SHARES:
             k = max(1, int(np.ceil(round(share * len(order), 9))))
-            kept.append(_with(own, bag, order[:k], rule, answer))
+            kept_rows.append(_with(entry, bag, order[:k], rule, answer))
             gone = min(k, len(order) - 1)
-            removed.append(_with(own, bag, order[gone:], rule, answer))
-        np.testing.assert_allclose(found.curves.kept[0, i], kept, atol=1e-10)
-        np.testing.assert_allclose(found.curves.removed[0, i], removed, atol=1e-10)
+            removed.append(_with(entry, bag, order[gone:], rule, answer))
+        np.testing.assert_allclose(result.curves.kept[0, i], kept_rows, atol=1e-10)
+        np.testing.assert_allclose(result.curves.removed[0, i], removed, atol=1e-10)
         usual = [SHARES.index(q) for q in (0.01, 0.05, 0.1, 0.2, 0.5)]
-        assert found.sufficiency[0, i] == pytest.approx(p - np.mean([kept[k] for k in usual]))
+        assert result.sufficiency[0, i] == pytest.approx(p - np.mean([kept_rows[k] for k in usual]))
         falls = p - np.mean([removed[k] for k in usual])
-        assert found.comprehensiveness[0, i] == pytest.approx(falls)
+        assert result.comprehensiveness[0, i] == pytest.approx(falls)
         area = trapezoid([p, *removed], [0, *SHARES]) / SHARES[-1]
-        assert found.deletion()[0, i] == pytest.approx(area)
-        area = trapezoid([*kept, p], [*SHARES, 1.0]) / (1 - SHARES[0])
-        assert found.insertion()[0, i] == pytest.approx(area)
+        assert result.deletion()[0, i] == pytest.approx(area)
+        area = trapezoid([*kept_rows, p], [*SHARES, 1.0]) / (1 - SHARES[0])
+        assert result.insertion()[0, i] == pytest.approx(area)
 
 
-def _with(own, bag, kept, rule, answer):
+def _with(entry, bag, kept_rows, rule, answer):
     mask = torch.zeros_like(bag.mask)
-    mask[0, kept] = True
-    return float(read(own, replace(bag, mask=mask), rule).log_p[0, answer].exp())
+    mask[0, kept_rows] = True
+    return float(read(entry, replace(bag, mask=mask), rule).log_p[0, answer].exp())
 
 
 def test_segment_evidence_matches_plain_loops(ragged):
-    own = model()
-    subject = as_subject(own, "soft")
-    found, seen = evidence_of(subject, [ragged]), subject.look([ragged])
+    entry = model()
+    subject = as_subject(entry, "soft")
+    result, seen = evidence_of(subject, [ragged]), subject.look([ragged])
     for i in range(len(ragged)):
-        there = np.flatnonzero(ragged.mask[i])
-        alpha, each, y = seen.alpha[0, i, there], seen.segment_p[0, i, there], int(ragged.y[i])
+        exists = np.flatnonzero(ragged.mask[i])
+        alpha, each, y = seen.alpha[0, i, exists], seen.segment_p[0, i, exists], int(ragged.y[i])
         top = each[alpha.argmax()]
-        assert found.top_right[0, i] == (top.argmax() == y)
-        assert found.gap[0, i] == pytest.approx(np.abs(seen.mixed[0, i] - top).sum() / 2)
-        np.testing.assert_allclose(found.attended[0, i], alpha @ each)
-        agreed = fair_agreement(alpha, np.log(each[:, y]), np.array([0, len(there)]))
-        assert found.agreement[0, i] == pytest.approx(agreed[0])
-        scores = np.sort(seen.s[0, i, there])[::-1]
-        assert found.first[0, i] == scores[0]
-        assert found.last[0, i] == scores[-1]
-        if len(there) < 2:
-            assert np.isnan(found.second[0, i])
-            assert np.isnan(found.unattended[0, i]).all()
+        assert result.top_right[0, i] == (top.argmax() == y)
+        assert result.gap[0, i] == pytest.approx(np.abs(seen.mixed[0, i] - top).sum() / 2)
+        np.testing.assert_allclose(result.attended[0, i], alpha @ each)
+        agreed = fair_agreement(alpha, np.log(each[:, y]), np.array([0, len(exists)]))
+        assert result.agreement[0, i] == pytest.approx(agreed[0])
+        scores = np.sort(seen.s[0, i, exists])[::-1]
+        assert result.first[0, i] == scores[0]
+        assert result.last[0, i] == scores[-1]
+        if len(exists) < 2:
+            assert np.isnan(result.second[0, i])
+            assert np.isnan(result.unattended[0, i]).all()
             continue
-        assert found.second[0, i] == scores[1]
+        assert result.second[0, i] == scores[1]
         rest = (1 - alpha) @ each / (1 - alpha).sum()
-        np.testing.assert_allclose(found.unattended[0, i], rest)
-        entropy = -(alpha * np.log(alpha)).sum() / np.log(len(there))
-        assert found.entropy[0, i] == pytest.approx(entropy)
+        np.testing.assert_allclose(result.unattended[0, i], rest)
+        entropy = -(alpha * np.log(alpha)).sum() / np.log(len(exists))
+        assert result.entropy[0, i] == pytest.approx(entropy)
 
 
 def test_marks_against_loops(ragged):
-    found = evidence_of(as_subject(model(), "lvml"), [ragged])
-    marks = marks_of(found, C)
+    result = evidence_of(as_subject(model(), "lvml"), [ragged])
+    marks = marks_of(result, C)
     y = ragged.y.numpy()
     for c in range(C):
         of = y == c
-        assert marks["accuracy"][0, c] == pytest.approx(found.right[0, of].mean())
-        assert marks["unattended"][0, c] == pytest.approx(np.nanmean(found.unattended[0, ~of, c]))
+        assert marks["accuracy"][0, c] == pytest.approx(result.right[0, of].mean())
+        assert marks["unattended"][0, c] == pytest.approx(np.nanmean(result.unattended[0, ~of, c]))
         wins = [
             np.sign(a - b)
-            for a in found.first[0, of]
-            for b in found.second[0, ~of]
+            for a in result.first[0, of]
+            for b in result.second[0, ~of]
             if not np.isnan(b)
         ]
-        assert separation(found, 0, c) == pytest.approx(np.mean(wins))
-        wins = [np.sign(b - a) for a in found.last[0, of] for b in found.last[0, ~of]]
-        assert aversion(found, 0, c) == pytest.approx(np.mean(wins))
-        said = (found.said_by_top[0, ~of] == c).mean()
+        assert separation(result, 0, c) == pytest.approx(np.mean(wins))
+        wins = [np.sign(b - a) for a in result.last[0, of] for b in result.last[0, ~of]]
+        assert aversion(result, 0, c) == pytest.approx(np.mean(wins))
+        said = (result.said_by_top[0, ~of] == c).mean()
         assert marks["falsely"][0, c] == pytest.approx(said)
 
 
@@ -203,9 +203,9 @@ def test_random_scores_separate_by_one_half():
     s = np.sort(rng.normal(size=(1, n, m)), -1)
     y = np.arange(n)[None] % 2
     blank = evidence_of(as_subject(model(), "soft"), [_some_bag()])
-    found = blank._replace(y=y, first=s[..., -1], second=s[..., -2])
+    result = blank._replace(y=y, first=s[..., -1], second=s[..., -2])
     exact = 2 * (1 - (m - 1) / (2 * (2 * m - 1))) - 1
-    assert separation(found, 0, 0) == pytest.approx(exact, abs=0.02)
+    assert separation(result, 0, 0) == pytest.approx(exact, abs=0.02)
 
 
 def _some_bag():
@@ -261,12 +261,12 @@ def test_seeds_agree_as_pairs_do(ragged):
 
 
 def test_relative_entropy_of_uniform_attention_is_one(ragged):
-    there = ragged.mask.numpy()
-    flat = there / there.sum(1, keepdims=True)
-    found = relative_entropy(flat, there)
-    several = there.sum(1) > 1
-    np.testing.assert_allclose(found[several], 1)
-    assert np.isnan(found[~several]).all()
+    exists = ragged.mask.numpy()
+    flat = exists / exists.sum(1, keepdims=True)
+    result = relative_entropy(flat, exists)
+    several = exists.sum(1) > 1
+    np.testing.assert_allclose(result[several], 1)
+    assert np.isnan(result[~several]).all()
 
 
 def test_a_probe_reads_what_is_left_and_no_more(chance, monkeypatch):
@@ -277,11 +277,11 @@ def test_a_probe_reads_what_is_left_and_no_more(chance, monkeypatch):
     looks = np.zeros((2, 120, 5))
     looks[0, :, 0] = 1  # all of the evidence is attended
     looks[1, :, 4] = 1  # none of it
-    found = left_over([bag], looks)
+    result = left_over([bag], looks)
     monkeypatch.setattr("foveate.trust.controls.NUMBERS", 1)  # a bag at a time
-    np.testing.assert_array_equal(left_over([bag], looks), found)
-    assert found[0] < 0.65
-    assert found[1] > 0.95
+    np.testing.assert_array_equal(left_over([bag], looks), result)
+    assert result[0] < 0.65
+    assert result[1] > 0.95
     words = Bag(Mosaics(torch.zeros(4, 1, dtype=torch.long), torch.zeros(6, 2).long()), y[:6])
     assert np.isnan(left_over([words], np.full((1, 6, 2), 0.5))).all()
 
@@ -289,5 +289,5 @@ def test_a_probe_reads_what_is_left_and_no_more(chance, monkeypatch):
 def test_every_paradigm_that_attends_can_be_examined(ragged):
     for name, kind in PARADIGMS.items():
         if not kind().whole_bag:
-            found = evidence_of(as_subject(model(), name), [ragged])
-            assert np.isfinite(found.p).all()
+            result = evidence_of(as_subject(model(), name), [ragged])
+            assert np.isfinite(result.p).all()

@@ -20,7 +20,7 @@ from .hand_built import CLASSES
 
 
 def grades(trust):
-    return [own["verdict"]["grade"] for own in trust.by_class]
+    return [entry["verdict"]["grade"] for entry in trust.by_class]
 
 
 @functools.cache
@@ -30,7 +30,7 @@ def audit_of(number, n=300):
 
 
 def modes(trust):
-    return [[flag.mode for flag in own["flags"]] for own in trust.by_class]
+    return [[flag.mode for flag in entry["flags"]] for entry in trust.by_class]
 
 
 @pytest.mark.parametrize("paradigm", ["soft", "hard", "lvml", "logit", "hybrid"])
@@ -62,16 +62,16 @@ def test_even_attention_does_not_mind_the_order_of_segments(paradigm):
     bag = hand_built.boxes(1, n=60)
     rows = bag.dense()
     order = (~bag.z).int().argsort(dim=1, stable=True)  # the relevant segment comes first
-    found = []
+    result = []
     for way in (order, order.flip(1)):
         turned = rows.gather(1, way[..., None].expand_as(rows))
         moved = Bag(turned, bag.y, bag.z.gather(1, way))
         trust = examine(
             hand_built.perfect(), paradigm, moved, CLASSES, probe=False, audited=audit_of(1, 60)
         )
-        found.append(trust.evidence["even_accuracy"].mean)
-    assert found[0] == pytest.approx(found[1])
-    assert found[0] < 1
+        result.append(trust.evidence["even_accuracy"].mean)
+    assert result[0] == pytest.approx(result[1])
+    assert result[0] < 1
 
 
 def test_a_class_read_from_the_background_is_named():
@@ -112,11 +112,11 @@ def test_uniform_but_accurate_is_found():
 def test_the_score_is_near_the_truth_it_does_not_see():
     for make, number in ((hand_built.perfect, 1), (hand_built.background, 1)):
         trust = examine(make(), "soft", hand_built.boxes(number), CLASSES, probe=False)
-        for own in trust.by_class:
-            assert own["estimate"] == pytest.approx(own["measured"].mean, abs=0.05)
-            assert own["low"] <= own["measured"].mean <= own["high"]
-            assert own["chance"] == pytest.approx(1 / 9, abs=0.05)
-            assert own["measured_chance"] == pytest.approx(1 / 9)
+        for entry in trust.by_class:
+            assert entry["estimate"] == pytest.approx(entry["measured"].mean, abs=0.05)
+            assert entry["low"] <= entry["measured"].mean <= entry["high"]
+            assert entry["chance"] == pytest.approx(1 / 9, abs=0.05)
+            assert entry["measured_chance"] == pytest.approx(1 / 9)
 
 
 def test_locations_are_measured_where_known_and_only_there():
@@ -140,7 +140,7 @@ def test_padding_changes_nothing(map):
     model = hand_built.background()
     model = type(model)(model.f, model.g, map)
     plain, wide = (
-        examine(model, "soft", own, CLASSES).to_json() for own in (bag, hand_built.padded(bag))
+        examine(model, "soft", entry, CLASSES).to_json() for entry in (bag, hand_built.padded(bag))
     )
     assert_alike(plain, wide)
 
@@ -149,8 +149,8 @@ def test_the_order_of_bags_changes_nothing_but_random_controls():
     bag = hand_built.boxes(1, n=90)
     order = torch.randperm(len(bag), generator=torch.Generator().manual_seed(1))
     first, second = (
-        examine(hand_built.background(), "lvml", own, CLASSES, probe=False)
-        for own in (bag, bag.take(order))
+        examine(hand_built.background(), "lvml", entry, CLASSES, probe=False)
+        for entry in (bag, bag.take(order))
     )
     assert first.score == pytest.approx(second.score, abs=0.03)  # folds differ
     assert first.model_score == pytest.approx(second.model_score)
@@ -258,14 +258,14 @@ def test_few_bags_cannot_tell():
     ],
 )
 def test_mistakes_are_named(changes, words):
-    given = {
+    inputs = {
         "models": hand_built.perfect(),
         "paradigm": "soft",
         "bag": hand_built.boxes(1, n=30),
         "classes": CLASSES,
     }
     with pytest.raises(FoveateError, match=words):
-        examine(**{**given, **changes})
+        examine(**{**inputs, **changes})
 
 
 def test_torchmil_models_can_be_examined():

@@ -21,19 +21,19 @@ def stacked(build, members=2):
 def test_evidence_sums_to_the_centred_logits(rule, net):
     """Exactly where g is affine under soft attention, and where logits are averaged."""
     bag, stack = random_bag(), stacked(lambda: FCAM(mlp(3, 1, (4,)), net(3, 3)), members=1)
-    found = explain(stack, bag, PARADIGMS.get(rule)())
+    result = explain(stack, bag, PARADIGMS.get(rule)())
     short = explain(stack, bag, PARADIGMS.get(rule)(), with_evidence=False)
-    np.testing.assert_allclose(short.log_p, found.log_p, atol=1e-12)
-    assert all((a == b).all() for a, b in zip(short.alpha, found.alpha, strict=True))
+    np.testing.assert_allclose(short.log_p, result.log_p, atol=1e-12)
+    assert all((a == b).all() for a, b in zip(short.alpha, result.alpha, strict=True))
     assert short.evidence == []
-    centred = found.log_p[0] - found.log_p[0].mean(1, keepdims=True)
-    np.testing.assert_allclose([e.sum(0) for e in found.evidence], centred, atol=1e-12)
-    assert not np.allclose(found.evidence[0][:, 0], 0)
+    centred = result.log_p[0] - result.log_p[0].mean(1, keepdims=True)
+    np.testing.assert_allclose([e.sum(0) for e in result.evidence], centred, atol=1e-12)
+    assert not np.allclose(result.evidence[0][:, 0], 0)
 
 
 def test_evidence_by_loop():
     bag, stack = random_bag(), stacked(lambda: FCAM(mlp(3, 1, (4,)), mlp(3, 3)))
-    found = explain(stack, bag, Hard())
+    result = explain(stack, bag, Hard())
     for i in range(len(bag)):
         rows = bag.x.bank[bag.x.index[i][bag.mask[i]]]
         expected = torch.zeros(len(rows), 3, dtype=torch.float64)
@@ -42,7 +42,7 @@ def test_evidence_by_loop():
             alpha, logits = model.f(rows).flatten().softmax(0), model.g(rows)
             for j in range(len(rows)):
                 expected[j] += alpha[j] * (logits[j] - logits[j].mean()) / 2
-        np.testing.assert_allclose(found.evidence[i], expected.detach(), atol=1e-12)
+        np.testing.assert_allclose(result.evidence[i], expected.detach(), atol=1e-12)
 
 
 @pytest.mark.parametrize("name", [n for n, kind in PARADIGMS.items() if not kind().whole_bag])

@@ -38,18 +38,20 @@ def refusal(capsys, *arguments):
 
 def test_a_race_is_examined(race, capsys):
     main(["trust", str(race)])
-    said = capsys.readouterr().out
-    kept = json.loads((race / "trust.json").read_text())
-    assert [found["paradigm"] for found in kept["found"]] == ["lvml", "soft"]
-    for found in kept["found"]:
-        assert found["verdict"]["summary"] in said
-        measured = found["localisation"]["ft"]["all"]["mean"]
-        alpha = np.load(race / found["paradigm"] / "record.npz")["final/alpha"]
+    output = capsys.readouterr().out
+    saved = json.loads((race / "trust.json").read_text())
+    assert [result["paradigm"] for result in saved["found"]] == ["lvml", "soft"]
+    for result in saved["found"]:
+        assert result["verdict"]["summary"] in output
+        measured = result["localisation"]["ft"]["all"]["mean"]
+        alpha = np.load(race / result["paradigm"] / "record.npz")["final/alpha"]
         z = np.stack([b.z for b in _test_bags()])
         tops = np.take_along_axis(z, alpha.argmax(-1)[..., None], -1)
         assert measured == pytest.approx(tops.mean(), abs=0.01)  # FT but for ties
     page = (race / "trust.html").read_text()
-    assert page.count("<svg ") == 8
+    bags = sum(len(result["examples"]) for result in saved["found"])
+    assert bags > 0
+    assert page.count("<svg ") == 8 + bags
     assert "http://" not in page.replace("http://www.w3.org", "")
 
 
@@ -60,27 +62,27 @@ def _test_bags():
 
 def test_one_paradigm_as_json(race, capsys):
     main(["trust", str(race), "--paradigm", "soft", "--json"])
-    [found] = json.loads(capsys.readouterr().out)
-    assert found["paradigm"] == "soft"
-    assert len(found["scores"]) == 2
-    assert found["verdict"]["grade"] in GRADES
-    assert found["score"] is None or 0 <= found["score"] <= 1
+    [result] = json.loads(capsys.readouterr().out)
+    assert result["paradigm"] == "soft"
+    assert len(result["scores"]) == 2
+    assert result["verdict"]["grade"] in GRADES
+    assert result["score"] is None or 0 <= result["score"] <= 1
     questions = ["evidence", "looks", "depends", "kinds", "stable", "visible"]
-    assert list(found["answers"]) == questions
-    for own in found["by_class"]:
-        assert own["verdict"]["grade"] in GRADES
-        assert list(own["answers"]) == questions
-    kept = np.load(race / "soft" / "record.npz")["values/same_top"]
-    epochs = found["by_class"][0]["answers"]["stable"]["epochs"]
-    assert epochs == pytest.approx(last_epochs(kept))
+    assert list(result["answers"]) == questions
+    for entry in result["by_class"]:
+        assert entry["verdict"]["grade"] in GRADES
+        assert list(entry["answers"]) == questions
+    saved = np.load(race / "soft" / "record.npz")["values/same_top"]
+    epochs = result["by_class"][0]["answers"]["stable"]["epochs"]
+    assert epochs == pytest.approx(last_epochs(saved))
 
 
 def test_a_run_directory_is_examined_in_python(race):
-    found = foveate.examine(race, paradigm="soft")
+    result = foveate.examine(race, paradigm="soft")
     main(["trust", str(race), "--paradigm", "soft"])
     [stored] = json.loads((race / "trust.json").read_text())["found"]
-    assert found.paradigm == "soft"
-    assert found.to_json()["scores"] == stored["scores"]
+    assert result.paradigm == "soft"
+    assert result.to_json()["scores"] == stored["scores"]
     with pytest.raises(foveate.FoveateError, match="no paradigm 'hard'"):
         foveate.examine(race, paradigm="hard")
 
@@ -110,18 +112,18 @@ def test_a_fit_is_examined_on_its_test_bags_and_on_new_ones(tmp_path, capsys):
     origin = Origin(table, {})
     start_fit(origin.read(labelled=True), settings, run, origin=origin)
     main(["trust", str(run), "--json"])
-    [found] = json.loads(capsys.readouterr().out)
-    assert found["bags"] == len(json.loads((run / "split.json").read_text())["test"])
-    assert found["classes"] == ["<b>a</b>", "b", "c"]
-    assert found["localisation"]["bags"] == found["bags"]
+    [result] = json.loads(capsys.readouterr().out)
+    assert result["bags"] == len(json.loads((run / "split.json").read_text())["test"])
+    assert result["classes"] == ["<b>a</b>", "b", "c"]
+    assert result["localisation"]["bags"] == result["bags"]
     page = (run / "trust.html").read_text()
     assert "<b>a</b>" not in page
     assert "&lt;b&gt;a&lt;/b&gt;" in page
     new = tmp_path / "new.csv"
     _write(new, hand_built.boxes(1, n=60, seed=1))
     main(["trust", str(run), "--data", str(new), "--json"])
-    [found] = json.loads(capsys.readouterr().out)
-    assert found["bags"] == 60
+    [result] = json.loads(capsys.readouterr().out)
+    assert result["bags"] == 60
     table.write_text(table.read_text().replace("bag0,", "bag999,"))
     assert "not what it was" in refusal(capsys, run)
 
@@ -131,8 +133,8 @@ def _write(path, bag):
     rows = ["bag,label,x1,x2,relevance"]
     for i, (x, y, z) in enumerate(zip(bag.x, bag.y, bag.z, strict=True)):
         rows += [
-            f"bag{i},{names[y]},{a:.4f},{b:.4f},{int(own)}"
-            for (a, b), own in zip(x.tolist(), z, strict=True)
+            f"bag{i},{names[y]},{a:.4f},{b:.4f},{int(entry)}"
+            for (a, b), entry in zip(x.tolist(), z, strict=True)
         ]
     path.write_text("\n".join(rows))
 
@@ -140,8 +142,8 @@ def _write(path, bag):
 def test_the_page_puts_the_verdict_first_and_needs_no_locations():
     bag = hand_built.without_z(hand_built.boxes(1))
     trust = examine(hand_built.background(), "lvml", bag, ("a", "b", "c"))
-    kept = {"source": "bags", "command": "foveate trust run", "found": [trust.to_json()]}
-    page = trust_page(kept, name="boxes")
+    saved = {"source": "bags", "command": "foveate trust run", "found": [trust.to_json()]}
+    page = trust_page(saved, about="on boxes")
     assert page.index("Do not trust") < page.index("What to do next") < page.index("The evidence")
     assert "Against known locations" not in page
     assert page.index("--paradigms witness") < page.index("Mark the relevant segments")
@@ -151,8 +153,8 @@ def test_the_page_puts_the_verdict_first_and_needs_no_locations():
 def test_a_page_without_a_verdict_is_still_drawn():
     bag = hand_built.without_z(hand_built.boxes(1, n=6))
     trust = examine(hand_built.background(), "lvml", bag, ("a", "b", "c"))
-    assert {own["verdict"]["grade"] for own in trust.by_class} == {"cannot tell"}
-    kept = {"source": "bags", "command": "", "chosen": "lvml", "found": [trust.to_json()]}
-    page = trust_page(kept, name="boxes")
+    assert {entry["verdict"]["grade"] for entry in trust.by_class} == {"cannot tell"}
+    saved = {"source": "bags", "command": "", "chosen": "lvml", "found": [trust.to_json()]}
+    page = trust_page(saved, about="on boxes")
     assert "Nothing can be said of where these models look" in page
     assert "LVML, which the fit chose" in page

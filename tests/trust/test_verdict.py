@@ -284,6 +284,12 @@ def test_a_class_with_two_kinds_of_evidence_asks_before_the_whole_is_graded():
     )  # fmt: skip
 
 
+def test_the_verdict_names_what_overturns_answers_where_pointing_is_right():
+    broken = replace(GOOD, poisoned=0.9)
+    text = judge_all([judge(broken)], [broken], 0.95, 0.1).summary
+    assert text.endswith("One segment of a bag where nothing is overturns 90 % of 'a'.")
+
+
 def test_chance_stands_beside_the_ft_of_the_whole():
     text = judge_all([judge(GOOD)], [GOOD], 0.95, 0.1).summary
     assert text.startswith("They look at the evidence in about 95 % of bags (chance 10 %)")

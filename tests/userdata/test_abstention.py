@@ -30,8 +30,8 @@ def test_every_class_is_covered_with_the_stated_probability(error):
         p, y = _bags(chance, 150, (0.5, 0.3, 0.2))
         new, truth = _bags(chance, 300, (0.2, 0.3, 0.5))  # other shares: coverage is by class
         sets = prediction_sets(new, class_quantiles(p, y, error))
-        own = sets[np.arange(300), truth]
-        covered[trial] = [own[truth == c].mean() for c in range(3)]
+        in_set = sets[np.arange(300), truth]
+        covered[trial] = [in_set[truth == c].mean() for c in range(3)]
     mean, spread = covered.mean(0), covered.std(0) / np.sqrt(300)
     assert (mean >= 1 - error - 3 * spread).all()
     assert (mean <= 1 - error + 1 / 25).all()  # at most 1 / (n_c + 1) above

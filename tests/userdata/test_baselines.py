@@ -4,14 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from foveate.userdata.baselines import (
-    LinearModel,
-    baseline_names,
-    fit_linear,
-    pooled,
-    segment_features,
-)
+from foveate.userdata.baselines import baseline_names
 from foveate.userdata.boosted_trees import TREES
+from foveate.userdata.linear_models import LinearModel, PooledLinear, fit_linear
+from foveate.userdata.pooled_segments import pool_rows, pooled, segment_features
 from foveate.userdata.prepare import Preparation
 from foveate.userdata.settings import FitSettings
 
@@ -63,3 +59,28 @@ def test_trees_are_for_small_data():
     assert TREES in baseline_names(100, 10)
     assert TREES not in baseline_names(100_000, 10)
     assert TREES not in baseline_names(100, 10_000)
+
+
+def test_evidence_of_pooled_linear_models_sums_to_the_logits_and_a_single_segment_is_a_bag():
+    chance = np.random.default_rng(1)
+    kinds, rows = ("mean", "max", "min"), torch.from_numpy(chance.normal(size=(5, 4)))
+    rows[1] = rows[3]  # ties are shared
+    models = [LinearModel(chance.normal(size=(3, 12)), chance.normal(size=3)) for _ in range(2)]
+    stored = PooledLinear.tensors("x", models)
+    linear = PooledLinear.of_tensors(stored, "x", kinds, [0, 1])
+
+    def logits(part):
+        total = np.mean([model.weight for model in models], 0) @ pool_rows(part, kinds).numpy()
+        return total - total.mean()
+
+    share, alone = linear.evidence(rows)
+    np.testing.assert_allclose(share.sum(0), logits(rows), rtol=1e-12)
+    for j in range(5):
+        np.testing.assert_allclose(alone[j], logits(rows[j : j + 1]), rtol=1e-12)
+    np.testing.assert_allclose(share[1], share[3])
+    x = pool_rows(rows, kinds)[None]
+    for k, model in enumerate(models):
+        expected = model.probabilities(x.numpy())
+        np.testing.assert_allclose(linear.probabilities(x)[k], expected, rtol=1e-12)
+        alone_k = PooledLinear.of_tensors(stored, "x", kinds, [k]).probabilities(x)[0]
+        np.testing.assert_allclose(alone_k, expected, rtol=1e-12)

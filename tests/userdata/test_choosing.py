@@ -25,8 +25,8 @@ def test_equal_accuracy_goes_to_the_lower_log_loss():
 
 def test_attention_decides_between_those_about_as_accurate():
     def row(accuracy, attention, ends=(0.8, 0.95)):
-        own = {"balanced_accuracy": [accuracy, *ends], "log_loss": [0.3, None, None]}
-        return {"validation": own, "attention_score": attention}
+        interval = {"balanced_accuracy": [accuracy, *ends], "log_loss": [0.3, None, None]}
+        return {"validation": interval, "attention_score": attention}
 
     rows = {"best": row(0.9, 0.5), "seen": row(0.82, 0.9), "worse": row(0.79, 1.0)}
     assert choose(rows, "attention") == "seen"
@@ -38,20 +38,20 @@ def test_attention_decides_between_those_about_as_accurate():
 def test_the_score_that_decides_is_that_of_the_examination(tmp_path, run):
     """As examining the loaded models on the validation bags has it, locations untouched."""
     settings = FitSettings(**QUICK, choose="attention")
-    found = start_fit(numbers(), settings, tmp_path / "by attention")
-    names = json.loads((found.path / "split.json").read_text())["validation"]
+    result = start_fit(numbers(), settings, tmp_path / "by attention")
+    names = json.loads((result.path / "split.json").read_text())["validation"]
     for name in QUICK["paradigms"]:
-        fitted = load_fitted(found.path, name)
+        fitted = load_fitted(result.path, name)
         whole = numbers()
-        rows = [whole.ids.index(own) for own in names]
+        rows = [whole.ids.index(interval) for interval in names]
         bags = fitted.preparation.apply(whole.take(rows))
         trust = examine(fitted.stack, name, bags, fitted.classes, relevant=1)
-        said = found.manifest["scores"][name]["attention_score"]
-        assert said == pytest.approx(trust.model_score, abs=1e-6)
+        score = result.manifest["scores"][name]["attention_score"]
+        assert score == pytest.approx(trust.model_score, abs=1e-6)
         np.testing.assert_array_equal(
-            run.record(name).final["log_p"], found.record(name).final["log_p"]
+            run.record(name).final["log_p"], result.record(name).final["log_p"]
         )
-    assert "known locations play no part" in found.manifest["rule"]
-    page = fit_page(found)
+    assert "known locations play no part" in result.manifest["rule"]
+    page = fit_page(result)
     assert "label-free score (0 to 1), validation" in page
     assert "label-free score (0 to 1), validation" not in fit_page(run)

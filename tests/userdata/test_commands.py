@@ -29,22 +29,30 @@ def written(path: Path, *, label: str | None = "label", seed: int = 0, n: int = 
         out = csv.writer(file)
         out.writerow(["bag", *([label] if label else []), *NAMES])
         for i, name in enumerate(collection.ids):
-            told = [collection.classes[int(bag.y[i])]] if label else []
+            printed = [collection.classes[int(bag.y[i])]] if label else []
             for row in bag.x.index[i][bag.mask[i]].tolist():
-                out.writerow([name, *told, *bag.x.bank[row].tolist()])
+                out.writerow([name, *printed, *bag.x.bank[row].tolist()])
     return path
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """A folder with data, and a fit made by the command line."""
-    here = tmp_path_factory.mktemp("commands")
-    written(here / "data.csv", label="diagnosis")
-    written(here / "new.csv", label=None, seed=7, n=8)
+    workdir = tmp_path_factory.mktemp("commands")
+    written(workdir / "data.csv", label="diagnosis")
+    written(workdir / "new.csv", label=None, seed=7, n=8)
     main(
-        ["fit", str(here / "data.csv"), "--label", "diagnosis", "--out", str(here / "run"), *QUICK]
+        [
+            "fit",
+            str(workdir / "data.csv"),
+            "--label",
+            "diagnosis",
+            "--out",
+            str(workdir / "run"),
+            *QUICK,
+        ]
     )
-    return here
+    return workdir
 
 
 def test_a_fit_leaves_a_run_and_a_report(folder):
@@ -64,10 +72,10 @@ def test_a_fit_leaves_a_run_and_a_report(folder):
 
 def test_the_table_and_the_numbers(folder, capsys):
     main(["resume", str(folder / "run"), "--json"])
-    told = json.loads(capsys.readouterr().out)
+    printed = json.loads(capsys.readouterr().out)
     run = open_run(folder / "run")
-    assert told["chosen"] == run.manifest["chosen"]
-    assert told["scores"] == run.manifest["scores"]
+    assert printed["chosen"] == run.manifest["chosen"]
+    assert printed["scores"] == run.manifest["scores"]
     main(["resume", str(folder / "run")])
     assert "is chosen: the paradigm with the highest balanced accuracy" in capsys.readouterr().out
     main(["report", str(folder / "run"), "--out", str(folder / "again.html")])
@@ -132,8 +140,8 @@ def test_a_mistake_is_one_sentence_and_leaves_no_files(
     with pytest.raises(SystemExit) as stop:
         main(arguments)
     assert stop.value.code == 2
-    said = capsys.readouterr().err.splitlines()[-1]
-    assert re.search(sentence, said), said
+    message = capsys.readouterr().err.splitlines()[-1]
+    assert re.search(sentence, message), message
     assert sorted(folder.rglob("*")) == before
 
 

@@ -16,10 +16,11 @@ from foveate.metrics.calibration import calibrated
 from foveate.records.record import load_arrays
 from foveate.records.runs import open_run
 from foveate.report.pages.fit import fit_page
-from foveate.userdata.baselines import BASELINES, MEAN, pooled
+from foveate.userdata.baselines import BASELINES, LINEAR, MEAN
 from foveate.userdata.boosted_trees import TREES
 from foveate.userdata.ensemble import load_fitted, open_ensemble, part_name
 from foveate.userdata.folds import FEWEST_INNER, draw_cross_fit, load_folds
+from foveate.userdata.pooled_segments import pooled
 from foveate.userdata.predict import answer
 from foveate.userdata.settings import FitSettings
 
@@ -96,12 +97,14 @@ def test_the_mixture_is_the_weighted_mean_of_its_parts(run):
     mixture = load_fitted(run.path)
     found, weights = answer(mixture, new), run.manifest["weights"]
     parts = {name: answer(load_fitted(run.path, name), new) for name in ("soft", "lvml")}
-    of_folds = mixture._linear_probabilities(found.bag)
-    linear = calibrated(of_folds.mean(0), mixture.linear_temperature)
     x = pooled(found.bag, mixture.preparation, BASELINES[TREES])
     trees = calibrated(mixture.trees.probabilities(x).mean(0), mixture.trees_temperature)
     mixed = sum(weights[name] * part.p for name, part in parts.items())
-    mixed = mixed + weights[MEAN] * linear + weights[TREES] * trees
+    for name, linear in zip(LINEAR, mixture.linear, strict=True):
+        x = torch.from_numpy(pooled(found.bag, mixture.preparation, BASELINES[name]))
+        t = run.manifest["scores"][name]["temperature"]
+        mixed = mixed + weights[name] * calibrated(linear.probabilities(x).mean(0).numpy(), t)
+    mixed = mixed + weights[TREES] * trees
     t = run.manifest["scores"]["mixture"]["temperature"]
     np.testing.assert_allclose(found.p, calibrated(mixed, t))
     total = weights["soft"] + weights["lvml"]

@@ -58,9 +58,9 @@ def test_probabilities_are_the_mean_over_seeds_of_what_each_member_reads(fitted)
     expected = np.mean([np.exp(r.log_p.numpy()) for r in readings], 0)
     np.testing.assert_allclose(model.predict_proba(bags), expected, atol=1e-6)
     alpha = torch.stack([r.alpha for r in readings]).mean(0)
-    for i, own in enumerate(model.attention(bags)):
-        np.testing.assert_allclose(own, alpha[i][: len(bags[i])], atol=1e-6)
-        assert own.sum() == pytest.approx(1, abs=1e-5)
+    for i, attention in enumerate(model.attention(bags)):
+        np.testing.assert_allclose(attention, alpha[i][: len(bags[i])], atol=1e-6)
+        assert attention.sum() == pytest.approx(1, abs=1e-5)
 
 
 def test_bags_are_read_alike_together_and_one_by_one(fitted):
@@ -148,8 +148,8 @@ def test_relevance_is_split_along_with_the_bags():
             )
             return super().fit(bags, y, relevance=relevance)
 
-    told = Watched("soft", supervise_focus=1.0, **QUICK)
-    cross_val_score(told, bags, y, cv=2, params={"relevance": z}, error_score="raise")
+    supervised = Watched("soft", supervise_focus=1.0, **QUICK)
+    cross_val_score(supervised, bags, y, cv=2, params={"relevance": z}, error_score="raise")
     assert seen == [[True] * 12] * 2
 
 
@@ -286,8 +286,8 @@ def test_labels_of_zeros_and_ones_make_it_multi_label():
     bags, _, place = ragged(40, shift=0.0)
     chance = np.random.default_rng(1)
     y = (chance.random((40, 2)) < 0.5).astype(int)
-    for bag, own, j in zip(bags, y, place, strict=True):
-        bag[j] += 7 * np.array([own[0], -own[1], 0])
+    for bag, attention, j in zip(bags, y, place, strict=True):
+        bag[j] += 7 * np.array([attention[0], -attention[1], 0])
     model = FocusClassifier("max", **FOLDED | {"epochs": 20}).fit(bags, y)
     assert model.predict(bags).shape == y.shape
     assert (model.predict(bags) == y).mean() > 0.8

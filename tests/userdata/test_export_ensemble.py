@@ -20,6 +20,7 @@ def test_the_mixture_is_exported(kind, tmp_path):
     run = start_fit(bags, FitSettings(**QUICK), tmp_path / "run")
     fitted = load_fitted(run.path)
     assert fitted.name == "mixture"
+    assert {"mean-lr", "max-lr", "mean-max-min-lr"} < set(run.manifest["weights"])
     path = tmp_path / "model.onnx"
     assert export_onnx(fitted, path) < 1e-5
     segments = (
@@ -27,7 +28,7 @@ def test_the_mixture_is_exported(kind, tmp_path):
         if kind == "numbers"
         else fitted.bags(bags).bank[bags.bag.index[0][bags.bag.mask[0]]].numpy()
     )
-    found = fitted.explain(fitted.bags(bags.take([0])))
-    given = run_onnx(path, segments)
-    np.testing.assert_allclose(given["probabilities"], fitted.probabilities(found)[0], atol=1e-5)
-    np.testing.assert_allclose(given["evidence"], found.evidence[0], atol=1e-4)
+    result = fitted.explain(fitted.bags(bags.take([0])))
+    inputs = run_onnx(path, segments)
+    np.testing.assert_allclose(inputs["probabilities"], fitted.probabilities(result)[0], atol=1e-5)
+    np.testing.assert_allclose(inputs["evidence"], result.evidence[0], atol=1e-4)

@@ -37,14 +37,17 @@ def test_the_choice_is_made_on_validation_bags_alone(run):
     ranks = {}
     for name, record in run.records().items():
         y, p = record.final["y"][0], mean_probability(record.final["log_p"])
-        own = run.manifest["scores"][name]
-        assert own["validation"]["balanced_accuracy"][0] == pytest.approx(
+        scores = run.manifest["scores"][name]
+        assert scores["validation"]["balanced_accuracy"][0] == pytest.approx(
             balanced_accuracy_score(y, p.argmax(1))
         )
-        t = own["temperature"]
+        t = scores["temperature"]
         scaled = p ** (1 / t) / (p ** (1 / t)).sum(1, keepdims=True)
-        assert own["validation"]["log_loss"][0] == pytest.approx(log_loss(y, scaled), rel=1e-5)
-        ranks[name] = -own["validation"]["balanced_accuracy"][0], own["validation"]["log_loss"][0]
+        assert scores["validation"]["log_loss"][0] == pytest.approx(log_loss(y, scaled), rel=1e-5)
+        ranks[name] = (
+            -scores["validation"]["balanced_accuracy"][0],
+            scores["validation"]["log_loss"][0],
+        )
     assert run.manifest["chosen"] == min(ranks, key=ranks.get)
     numbers_ = {k: {**v, "test": None} for k, v in run.manifest["scores"].items()}
     assert choose(numbers_, "accuracy") == run.manifest["chosen"]
@@ -219,19 +222,19 @@ def test_texts_are_read_by_words_of_the_training_part(tmp_path, words_per_segmen
     bag = fitted.bags(collection)
     assert bag.segment_shape == (words_per_segment,)
     assert bag.m == collection.bag.m + 1
-    found = fitted.explain(bag)
+    result = fitted.explain(bag)
     top = [
         collection.words[int(collection.bag.x.index[i, a[1:].argmax()])]
-        for i, a in enumerate(found.alpha)
+        for i, a in enumerate(result.alpha)
     ]
     assert np.mean([word in ("awful", "great") for word in top]) > 0.8
 
 
 def test_a_few_locations_and_a_null_segment_reach_the_training(tmp_path):
     plain = {**QUICK, "paradigms": ("soft",), "epochs": 3}
-    told = numbers(relevance=True)
+    labelled = numbers(relevance=True)
     runs = {
-        name: start_fit(told, FitSettings(**plain, **extra), tmp_path / name)
+        name: start_fit(labelled, FitSettings(**plain, **extra), tmp_path / name)
         for name, extra in {
             "a": {},
             "b": {"supervise_focus": 2.0},
@@ -271,9 +274,9 @@ def test_tiles_go_through_a_frozen_encoder_named_by_its_weights(tmp_path, monkey
     features = fitted.bags(collection).x.bank * fitted.preparation.standard.scale
     features = features + fitted.preparation.standard.mean
     torch.testing.assert_close(features[:, :3], bank.mean((2, 3)), atol=0.02, rtol=0)
-    told = []
-    few = fitted.bags(collection.take([3, 5]), lambda *said: told.append(said))
-    assert told[-1] == ("encoding", 8, 8)  # the tiles of two bags, not of all
+    labelled = []
+    few = fitted.bags(collection.take([3, 5]), lambda *progress: labelled.append(progress))
+    assert labelled[-1] == ("encoding", 8, 8)  # the tiles of two bags, not of all
     torch.testing.assert_close(few.dense(), fitted.bags(collection).take([3, 5]).dense())
     monkeypatch.delitem(sys.modules, "my_encoder")
     (tmp_path / "my_encoder.py").write_text(ENCODER.format(factor=2.0) + "# other weights")

@@ -52,8 +52,8 @@ def test_without_groups_classes_and_sizes_differ_by_one_at_most(labels, folds, s
     fold = draw_folds(labels, None, folds, seed)
     assert np.ptp(np.bincount(fold, minlength=folds)) <= 1
     for label in set(labels):
-        own = np.bincount(fold[np.array(labels) == label], minlength=folds)
-        assert np.ptp(own) <= 1
+        counts = np.bincount(fold[np.array(labels) == label], minlength=folds)
+        assert np.ptp(counts) <= 1
 
 
 @given(SIZES, st.integers(2, 4), st.integers(0, 9), st.randoms(use_true_random=False))

@@ -80,8 +80,8 @@ def test_missing_numbers_and_labels_are_predicted(fitted, tmp_path):
 def test_an_exported_model_takes_nan(fitted, tmp_path):
     pytest.importorskip("onnxruntime")
     assert export_onnx(fitted, tmp_path / "m.onnx") < 1e-5
-    given = run_onnx(tmp_path / "m.onnx", np.array([[0.5, np.nan], [6.0, 10.0]], np.float32))
-    assert np.isfinite(given["probabilities"]).all()
+    inputs = run_onnx(tmp_path / "m.onnx", np.array([[0.5, np.nan], [6.0, 10.0]], np.float32))
+    assert np.isfinite(inputs["probabilities"]).all()
 
 
 def test_a_preparation_with_medians_is_read_back(fitted, tmp_path):

@@ -5,7 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foveate.userdata.mixture import PRIOR, cross_calibrate, cross_mix, mix, mixture_weights
+from foveate.userdata.mixture import (
+    PRIOR,
+    cross_calibrate,
+    cross_mix,
+    mix,
+    mixture_weights,
+    part_weights,
+)
 
 
 def draw(seed, K=2, n=60, C=3):
@@ -47,7 +54,24 @@ def test_weights_and_temperatures_of_a_fold_ignore_its_labels():
     p, y = draw(2, K=2)
     fold = np.arange(len(y)) % 3
     other = np.where(fold == 0, (y + 1) % 3, y)
-    here = fold == 0
-    np.testing.assert_array_equal(cross_mix(p, y, fold)[here], cross_mix(p, other, fold)[here])
-    first, second = (cross_calibrate(p[0], labels, fold)[here] for labels in (y, other))
+    of_fold = fold == 0
+    np.testing.assert_array_equal(
+        cross_mix(p, y, fold)[of_fold], cross_mix(p, other, fold)[of_fold]
+    )
+    first, second = (cross_calibrate(p[0], labels, fold)[of_fold] for labels in (y, other))
     np.testing.assert_array_equal(first, second)
+
+
+def test_linear_classifiers_are_one_part_of_the_mixture():
+    p, y = draw(3, K=4)
+    linear = np.array([False, True, True, False])
+    weights = part_weights(p, y, linear)
+    assert weights.sum() == pytest.approx(1)
+    of_linear = mixture_weights(p[1:3], y)
+    np.testing.assert_allclose(weights[1:3] / weights[1:3].sum(), of_linear)
+    of_parts = mixture_weights(np.stack([p[0], p[3], mix(of_linear, p[1:3])]), y)
+    np.testing.assert_allclose([weights[0], weights[3], weights[1:3].sum()], of_parts)
+    twice = np.concatenate([p[:2], p[1:2], p[3:]])  # a copy of a linear one changes nothing
+    one = part_weights(np.delete(p, 2, 0), y, np.array([False, True, False]))
+    copied = part_weights(twice, y, linear)
+    np.testing.assert_allclose([copied[0], copied[1:3].sum(), copied[3]], one, atol=1e-9)

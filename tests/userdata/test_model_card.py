@@ -56,19 +56,19 @@ def test_verdict_enters_the_card(run, tmp_path):
 
 def test_prediction_is_empty_where_the_set_has_not_one_class(run):
     fitted, bags = load_fitted(run.path), numbers(seed=3, labelled=False)
-    found = answer(fitted, bags, with_evidence=False)
-    table = bags_table(fitted, bags, found).to_pydict()
+    result = answer(fitted, bags, with_evidence=False)
+    table = bags_table(fitted, bags, result).to_pydict()
     quantiles = run.manifest["abstention"]["quantiles"]
     for p, predicted, listed in zip(
-        found.p, table["predicted"], table["prediction_set"], strict=True
+        result.p, table["predicted"], table["prediction_set"], strict=True
     ):
         expected = [n for c, n in enumerate(fitted.classes) if 1 - p[c] <= quantiles[c] + 1e-12]
         assert listed == "|".join(expected)
         assert predicted == (expected[0] if len(expected) == 1 else None)
-    members = fitted.member_probabilities(found.explained)
+    members = fitted.member_probabilities(result.explained)
     assert members.shape == (4, 60, 2)  # two folds of two seeds
-    assert (members.min(0) <= found.p + 1e-3).all()
-    assert (found.p <= members.max(0) + 1e-3).all()
+    assert (members.min(0) <= result.p + 1e-3).all()
+    assert (result.p <= members.max(0) + 1e-3).all()
     assert [table["low_yes"][0], table["high_yes"][0]] == pytest.approx(
         sorted([table["low_yes"][0], table["high_yes"][0]])
     )

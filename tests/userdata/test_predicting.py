@@ -28,25 +28,25 @@ def answered(run):
 
 
 def test_probabilities_are_those_of_the_models_averaged_and_calibrated(answered):
-    fitted, new, found = answered
+    fitted, new, result = answered
     bag = fitted.bags(new)
     mean = np.mean([np.exp(read(m, bag, fitted.name).log_p.numpy()) for m in fitted.models], 0)
-    np.testing.assert_allclose(found.p, calibrated(mean, fitted.temperature), atol=1e-6)
+    np.testing.assert_allclose(result.p, calibrated(mean, fitted.temperature), atol=1e-6)
 
 
 def test_a_row_a_bag(answered):
-    fitted, new, found = answered
-    table = bags_table(fitted, new, found).to_pydict()
+    fitted, new, result = answered
+    table = bags_table(fitted, new, result).to_pydict()
     names = "bag predicted p_no p_yes low_no high_no low_yes high_yes segments top_segment"
     assert list(table) == [*names.split(), "top_attention"]
-    members = fitted.member_probabilities(found.explained)
+    members = fitted.member_probabilities(result.explained)
     assert len(members) == 2
     expected = np.quantile(members, (0.05, 0.95), axis=0)
     np.testing.assert_allclose([table["low_yes"], table["high_yes"]], expected[..., 1], rtol=1e-5)
     assert table["bag"] == list(new.ids)
-    for i, alpha in enumerate(found.explained.alpha):
-        assert table["predicted"][i] == ("no", "yes")[found.p[i].argmax()]
-        assert table["p_yes"][i] == np.float32(found.p[i, 1])
+    for i, alpha in enumerate(result.explained.alpha):
+        assert table["predicted"][i] == ("no", "yes")[result.p[i].argmax()]
+        assert table["p_yes"][i] == np.float32(result.p[i, 1])
         assert table["segments"][i] == int(new.bag.mask[i].sum())
         assert table["top_segment"][i] == alpha.argmax()
         assert table["top_attention"][i] == alpha.max()
@@ -54,8 +54,8 @@ def test_a_row_a_bag(answered):
 
 @pytest.mark.parametrize("kind", MAP_KINDS)
 def test_a_row_a_segment(answered, kind):
-    fitted, new, found = answered
-    table = segments_table(fitted, new, found, kind=kind).to_pydict()
+    fitted, new, result = answered
+    table = segments_table(fitted, new, result, kind=kind).to_pydict()
     at = 0
     for i, name in enumerate(new.ids):
         m = int(new.bag.mask[i].sum())
@@ -63,11 +63,11 @@ def test_a_row_a_segment(answered, kind):
         at += m
         assert table["bag"][rows] == [name] * m
         assert table["segment"][rows] == list(range(m))
-        np.testing.assert_array_equal(table["attention"][rows], found.explained.alpha[i])
-        evidence = found.explained.alone if kind == "evidence" else found.explained.evidence
+        np.testing.assert_array_equal(table["attention"][rows], result.explained.alpha[i])
+        evidence = result.explained.alone if kind == "evidence" else result.explained.evidence
         np.testing.assert_array_equal(table["evidence_yes"][rows], evidence[i][:, 1])
-        ranked = evidence[i][:, found.p[i].argmax()]
-        ranked = found.explained.alpha[i] if kind == "attention" else ranked
+        ranked = evidence[i][:, result.p[i].argmax()]
+        ranked = result.explained.alpha[i] if kind == "attention" else ranked
         order = sorted(range(m), key=lambda j: -ranked[j])
         assert [table["rank"][rows][j] for j in order] == list(range(1, m + 1))
     assert at == len(table["bag"])
@@ -76,13 +76,13 @@ def test_a_row_a_segment(answered, kind):
 
 def test_labels_and_relevance_are_carried_along(run):
     fitted, known = load_fitted(run.path), numbers(12, relevance=True)
-    found = answer(fitted, known)
-    assert bags_table(fitted, known, found)["label"].to_pylist()[:3] == ["no", "no", "yes"]
-    relevant = segments_table(fitted, known, found)["relevant"].to_pylist()
+    result = answer(fitted, known)
+    assert bags_table(fitted, known, result)["label"].to_pylist()[:3] == ["no", "no", "yes"]
+    relevant = segments_table(fitted, known, result)["relevant"].to_pylist()
     lengths = known.bag.mask.sum(1).tolist()
     assert relevant[: lengths[0]] == [None] * lengths[0]  # even bags are not known
-    own = known.bag.z[1][known.bag.mask[1]].tolist()
-    assert relevant[lengths[0] : lengths[0] + lengths[1]] == own
+    z = known.bag.z[1][known.bag.mask[1]].tolist()
+    assert relevant[lengths[0] : lengths[0] + lengths[1]] == z
 
 
 def test_columns_that_hardly_varied_do_not_drown_the_others():
@@ -107,8 +107,8 @@ def test_a_null_segment_is_reported_apart(tmp_path):
     settings = FitSettings(**QUICK | {"paradigms": ("lvml",), "map": "entmax15"}, null_segment=True)
     fitted = load_fitted(start_fit(numbers(), settings, tmp_path / "run").path)
     new = numbers(7, seed=2)
-    found = answer(fitted, new)
-    bags, segments = bags_table(fitted, new, found), segments_table(fitted, new, found)
+    result = answer(fitted, new)
+    bags, segments = bags_table(fitted, new, result), segments_table(fitted, new, result)
     assert segments.num_rows == int(new.bag.mask.sum())
     starts = np.cumsum([0, *new.bag.mask.sum(1).tolist()])[:-1]
     total = np.add.reduceat(segments["attention"].to_numpy(), starts)
@@ -117,9 +117,9 @@ def test_a_null_segment_is_reported_apart(tmp_path):
     for m in (1, 5, 50):
         assert_whole(fitted, run_onnx(path, rng.normal(size=(m, 3)).astype(np.float32)))
     read = External(load_onnx(path), new.bag).look([new.bag])
-    np.testing.assert_allclose(read.p[0], found.p, atol=1e-5)
-    own = segments["attention"].to_numpy() / np.repeat(total, new.bag.mask.sum(1).numpy())
-    np.testing.assert_allclose(read.alpha[0][new.bag.mask.numpy()], own, atol=1e-4)
+    np.testing.assert_allclose(read.p[0], result.p, atol=1e-5)
+    z = segments["attention"].to_numpy() / np.repeat(total, new.bag.mask.sum(1).numpy())
+    np.testing.assert_allclose(read.alpha[0][new.bag.mask.numpy()], z, atol=1e-4)
 
 
 def test_an_exported_text_model_takes_ids(tmp_path):
@@ -140,25 +140,25 @@ def exported(fitted, folder):
 
     path = folder / "model.onnx"
     assert export_onnx(fitted, path) < 1e-5
-    told = {entry.key: entry.value for entry in onnx.load(path).metadata_props}
-    assert told["classes"] == str(list(fitted.classes)).replace("'", '"')
+    properties = {entry.key: entry.value for entry in onnx.load(path).metadata_props}
+    assert properties["classes"] == str(list(fitted.classes)).replace("'", '"')
     return path
 
 
-def assert_whole(fitted, given):
+def assert_whole(fitted, inputs):
     """Probabilities of a bag, attention of at most 1 on its segments, evidence for each class."""
-    (m,) = given["attention"].shape
-    assert given["evidence"].shape == (m, len(fitted.classes))
-    assert given["probabilities"].sum() == pytest.approx(1, abs=1e-5)
-    assert (given["attention"] >= 0).all()
-    assert given["attention"].sum() <= 1 + 1e-5
+    (m,) = inputs["attention"].shape
+    assert inputs["evidence"].shape == (m, len(fitted.classes))
+    assert inputs["probabilities"].sum() == pytest.approx(1, abs=1e-5)
+    assert (inputs["attention"] >= 0).all()
+    assert inputs["attention"].sum() <= 1 + 1e-5
 
 
 def test_the_numbers_of_a_bag_do_not_depend_on_its_neighbours(answered):
-    fitted, new, found = answered
+    fitted, new, result = answered
     bag = fitted.bags(new)
     assert isinstance(bag.x, Mosaics)
     for i in (0, 4):
         alone = fitted.explain(bag.take(slice(i, i + 1)))
-        np.testing.assert_allclose(alone.p[0], found.explained.p[i], atol=1e-6)
-        np.testing.assert_allclose(alone.alpha[0], found.explained.alpha[i], atol=1e-6)
+        np.testing.assert_allclose(alone.p[0], result.explained.p[i], atol=1e-6)
+        np.testing.assert_allclose(alone.alpha[0], result.explained.alpha[i], atol=1e-6)

@@ -18,13 +18,15 @@ def drawn(n, classes, seed, sharp=1.0):
 @given(st.integers(5, 60), st.integers(2, 4), st.integers(0, 10))
 def test_measures_are_scikit_learns(n, classes, seed):
     p, y = drawn(n, classes, seed)
-    found = scores(p, y)
-    assert found["accuracy"].mean == pytest.approx(accuracy_score(y, p.argmax(1)))
-    assert found["balanced_accuracy"].mean == pytest.approx(balanced_accuracy_score(y, p.argmax(1)))
-    assert found["log_loss"].mean == pytest.approx(log_loss(y, p))
+    result = scores(p, y)
+    assert result["accuracy"].mean == pytest.approx(accuracy_score(y, p.argmax(1)))
+    assert result["balanced_accuracy"].mean == pytest.approx(
+        balanced_accuracy_score(y, p.argmax(1))
+    )
+    assert result["log_loss"].mean == pytest.approx(log_loss(y, p))
     area = roc_auc_score(y, p[:, 1] if classes == 2 else p, multi_class="ovr")
-    assert found["auroc"].mean == pytest.approx(area)
-    for value in (found["accuracy"], found["auroc"], found["log_loss"]):
+    assert result["auroc"].mean == pytest.approx(area)
+    for value in (result["accuracy"], result["auroc"], result["log_loss"]):
         assert value.low <= value.mean <= value.high
 
 
@@ -35,8 +37,8 @@ def test_intervals_have_nominal_coverage():
         y = chance.integers(2, size=150)
         right = chance.random(150) < 0.8
         p = np.eye(2)[np.where(right, y, 1 - y)] * 0.8 + 0.1
-        found = scores(p, y)["accuracy"]
-        inside += found.low <= 0.8 <= found.high
+        result = scores(p, y)["accuracy"]
+        inside += result.low <= 0.8 <= result.high
     assert 86 <= inside <= 100
 
 

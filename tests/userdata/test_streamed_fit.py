@@ -9,8 +9,8 @@ import torch
 from foveate.bags.mapped import is_mapped
 from foveate.io import read_bags
 from foveate.jobs.fit import FitJob, start_fit
-from foveate.userdata.baselines import pooled
 from foveate.userdata.ensemble import load_fitted
+from foveate.userdata.pooled_segments import pooled
 from foveate.userdata.predict import answer, warn_of_shift
 from foveate.userdata.procedure import prepare_bags
 from foveate.userdata.settings import FitSettings

@@ -38,8 +38,8 @@ def test_a_fold_does_not_choose_its_own_threshold():
     entry = threshold_entry(p, y, fold, "youden")
     called = np.zeros(20, bool)
     for k in range(4):
-        here = fold == k
-        called[here] = p1[here] >= choose_threshold(p1[~here], y[~here], "youden")
+        of_fold = fold == k
+        called[of_fold] = p1[of_fold] >= choose_threshold(p1[~of_fold], y[~of_fold], "youden")
     assert entry["sensitivity"] == pytest.approx(called[y == 1].mean())
     assert entry["specificity"] == pytest.approx((~called[y == 0]).mean())
 

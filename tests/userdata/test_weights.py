@@ -16,7 +16,7 @@ from foveate.models.nets import mlp, with_dropout
 from foveate.records.record import load_arrays
 from foveate.training.loop import fit
 from foveate.training.plan import Plan
-from foveate.userdata.baselines import fit_linear
+from foveate.userdata.linear_models import fit_linear
 from foveate.userdata.settings import FitSettings
 
 from .made import numbers
@@ -124,10 +124,10 @@ def test_search_chooses_within_the_folds(tmp_path):
     settings = FitSettings(**{**QUICK, "epochs": 3}, search=3)
     run = start_fit(numbers(120), settings, tmp_path / "searched")
     again = start_fit(numbers(120), settings, tmp_path / "again")
-    found = run.manifest["resolved"]["soft"]["searched"]
-    assert found == again.manifest["resolved"]["soft"]["searched"]
-    assert len(found) == 2
-    for fold, best in enumerate(found):
+    result = run.manifest["resolved"]["soft"]["searched"]
+    assert result == again.manifest["resolved"]["soft"]["searched"]
+    assert len(result) == 2
+    for fold, best in enumerate(result):
         plan = run.record(f"soft-fold{fold + 1}").meta["plan"]
         assert plan["lr"] == best["lr"]
         assert plan["weight_decay"] == best["weight_decay"]

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from foveate.report.sentences import places_text
 from foveate.report.trust_files import TrustResults
 
 __all__ = ["print_trust"]
@@ -65,9 +66,8 @@ def _kind_examples(examination: Mapping[str, Any]) -> Iterator[str]:
             for (name, examples), share in zip(
                 kinds["examples"].items(), kinds["attended"], strict=True
             ):
-                locations = "; ".join(f"bag {bag}, segment {segment}" for bag, segment in examples)
                 looked = f"looked at in {100 * share:.0f} % of bags"
-                yield f"kind {name} of '{entry['name']}' ({looked}): {locations}"
+                yield f"kind {name} of '{entry['name']}' ({looked}): {places_text(examples)}"
 
 
 def _print_table(results: TrustResults) -> None:

@@ -25,14 +25,14 @@ def caption_words(text: str) -> list[str]:
 
 @dataclass(frozen=True)
 class NamedObject:
-    """A place in a caption where an object is named.
+    """A position in a caption where an object is named.
 
     Args:
-        place: The last word of the name.
+        position: The last word of the name.
         categories: The objects that the name may refer to.
     """
 
-    place: int
+    position: int
     categories: tuple[int, ...]
 
 
@@ -45,7 +45,7 @@ class ObjectWords:
     Example:
         >>> words = ObjectWords([["dog", "animal"], ["hot dog"], ["cat", "animal"]])
         >>> words.find("an animal eats a hot dog".split())
-        [NamedObject(place=1, categories=(0, 2)), NamedObject(place=5, categories=(1,))]
+        [NamedObject(position=1, categories=(0, 2)), NamedObject(position=5, categories=(1,))]
     """
 
     def __init__(self, phrases: Sequence[Sequence[str]]) -> None:

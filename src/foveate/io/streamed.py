@@ -72,6 +72,9 @@ def load_features(source: FeatureSource, report: PartProgress | None) -> list[An
     """
     version = version_of(source.files)
     shapes = source.shapes()
+    if () in shapes:
+        at = source.where(shapes.index(()))
+        raise FoveateError(f"{at}: must have shape (segments, numbers), got a single value")
     if not fits_memory(sum(int(np.prod(shape)) for shape in shapes)):
         convert = lambda path: _convert(source, path, shapes, report)  # noqa: E731
         path = converted_file(source.path, source.files, convert, version)

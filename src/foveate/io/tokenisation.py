@@ -76,7 +76,7 @@ def is_short(words: Sequence[str]) -> bool:
 
 
 def without_line_breaks(text: str) -> str:
-    """A text without the line breaks of web pages: IMDB. The paper is silent on them.
+    """A text without the line breaks of web pages: IMDB. The paper does not mention them.
 
     Example:
         >>> without_line_breaks("Good.<br /><br />Bad.")

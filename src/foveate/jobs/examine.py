@@ -49,7 +49,7 @@ def examine(
     tokenizer: Any = None,
     probe: bool = True,
 ) -> "Trust":
-    """Judge whether the attention of a model can be trusted, from held-out labelled bags.
+    """Decide whether the attention of a model can be trusted, from held-out labelled bags.
 
     Args:
         model: A module or function that returns answers and attention, as
@@ -118,7 +118,26 @@ def examine(
     options |= {"known": labelled.known, "ids": labelled.ids}
     outside = hasattr(subject, "readers") or tokenizer is not None
     name = type(_first(model)).__name__ if outside and not paradigm else rule
-    return examine_subject(subject, rule, labelled.bag, labelled.classes, name=name, **options)
+    trust = examine_subject(subject, rule, labelled.bag, labelled.classes, name=name, **options)
+    return trust if getattr(bags, "words", None) is None else _with_words(trust, bags)
+
+
+def _with_words(trust: "Trust", bags: Any) -> "Trust":
+    """The result with the words of the segments that it names, where bags are texts."""
+    from foveate.bags.segments import as_mosaics
+
+    row, index = {name: i for i, name in enumerate(bags.ids)}, as_mosaics(bags.bag.x).index
+
+    def word(name: str, segment: int) -> str:
+        text: str = bags.words[int(index[row[name], segment])]
+        return text
+
+    for entry in trust.by_class:
+        kinds = entry["answers"]["kinds"]["examples"]
+        for kind, places in kinds.items():
+            kinds[kind] = [(name, segment, word(name, segment)) for name, segment in places]
+    examples = (bag | {"word": word(bag["bag"], bag["segment"])} for bag in trust.examples)
+    return replace(trust, examples=tuple(examples))
 
 
 def _labelled(bags: Any, classes: Sequence[str] | None, known: Any, ids: Any) -> _Labelled:

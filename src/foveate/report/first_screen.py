@@ -30,6 +30,7 @@ MEANINGS = {
     WRONG: "wrong prediction",
 }
 UNKNOWN = "correct prediction; which segment is relevant is not known"
+EMPTY = "correct prediction; no segment is relevant"
 Item = TypeVar("Item")
 
 
@@ -90,6 +91,7 @@ def bag_examples(views: Sequence[Any]) -> list[Example]:
         outcome=lambda view: outcome_of(view["correct"], view["focused"]),
         known=lambda view: view["focused"] is not None,
         name=lambda view: str(view["id"]),
+        empty=lambda view: bool(view.get("empty")),
     )
 
 
@@ -113,6 +115,7 @@ def _pick(
     outcome: Callable[[Item], str],
     known: Callable[[Item], bool],
     name: Callable[[Item], str],
+    empty: Callable[[Item], bool] = lambda _: False,
 ) -> list[Example]:
     """The first item of each outcome whose bag is not used yet, else the first item."""
     examples: dict[str, Example] = {}
@@ -124,7 +127,8 @@ def _pick(
         if item is None and candidates:
             item = candidates[0]
         if item is not None:
-            meaning = MEANINGS[kind] if kind == WRONG or known(item) else UNKNOWN
+            unknown = EMPTY if empty(item) else UNKNOWN
+            meaning = MEANINGS[kind] if kind == WRONG or known(item) else unknown
             examples[kind] = Example(kind, meaning, LEVELS[kind], name(item), item)
     return [examples[kind] for kind in (RIGHT, LUCKY, WRONG) if kind in examples]
 

@@ -1,6 +1,7 @@
 """Sentences and number formats of the report, computed from the numbers alone."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from foveate.charts.palette import label, paradigm_class
 from foveate.metrics.intervals import Interval, wilson_interval
@@ -16,7 +17,9 @@ __all__ = [
     "glossary",
     "join_words",
     "percent",
+    "places_text",
     "seconds",
+    "segment_text",
     "share",
     "summary",
     "unfinished",
@@ -81,7 +84,7 @@ def share(outcome: Outcome, name: str) -> str:
 
 
 def count_of(correct: int, total: int) -> str:
-    """A count with the 95 % Wilson interval of its share, which is honest for small samples.
+    """A count with the 95 % Wilson interval of its share, which is correct for small samples.
 
     Example:
         >>> count_of(2, 2), count_of(57, 60), count_of(0, 0)
@@ -96,6 +99,26 @@ def count_of(correct: int, total: int) -> str:
 def cell(share: float) -> str:
     """A share in percent, as printed in the heat map; an empty cell is a plain 0."""
     return f"{share:.1f}" if share else "0"
+
+
+def segment_text(segment: int, word: str | None = None) -> str:
+    """A segment by its number, of a text with its word.
+
+    Example:
+        >>> segment_text(3), segment_text(3, "film")
+        ('segment 3', "segment 3, 'film'")
+    """
+    return f"segment {segment}" if word is None else f"segment {segment}, '{word}'"
+
+
+def places_text(places: Sequence[Sequence[Any]]) -> str:
+    """Segments of bags: (bag, segment) or (bag, segment, word) each.
+
+    Example:
+        >>> places_text([("r1", 2), ("r7", 0, "film")])
+        "bag r1, segment 2; bag r7, segment 0, 'film'"
+    """
+    return "; ".join(f"bag {bag}, {segment_text(*place)}" for bag, *place in places)
 
 
 def seconds(value: float) -> str:

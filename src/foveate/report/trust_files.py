@@ -36,7 +36,7 @@ class TrustResults(NamedTuple):
         numbers: The JSON file to write.
         page: The page to write.
         command: The command that repeats it.
-        title: What the page is about; the name unless given.
+        title: The data of a run, for the title of the page; None for a model from elsewhere.
         chosen: The paradigm that a fit chose.
         mixture: Whether that is the part of a mixture with the largest weight.
         advice: Comparisons of paradigms, a sentence each.
@@ -90,5 +90,6 @@ def write_trust(results: TrustResults) -> None:
         "found": list(results.examinations),
     }
     numbers = seal_json(stored, indent=1, allow_nan=False)
-    write_trust_page(results.page, stored, name=results.title or results.name)
+    about = f"on {results.title}" if results.title else f"of {results.name}"
+    write_trust_page(results.page, stored, about=about)
     write_atomically(results.numbers, numbers)  # last: they imply the page

@@ -17,8 +17,8 @@ from foveate.settings import Settings
 __all__ = ["Reproduction", "SeedValues", "cell", "paired", "seed_values"]
 
 SHARES = (
-    *("accuracy", "SAIF", "FT", "FTPT", "FT by α", "pointing", "seeds that learn"),
-    *("middle focus", "middle prediction", "images seen"),
+    *("accuracy", "SAIF", "FT", "FTPT", "FT by α", "FT by another auditor", "pointing"),
+    *("middle focus", "middle prediction", "images seen", "seeds that learn"),
 )
 BOUNDS: Mapping[str, tuple[float, float]] = {
     **{f"{name} %": (0.0, 100.0) for name in SHARES},

@@ -58,8 +58,9 @@ def compare(trusts: Sequence[Trust], chosen: str | None = None) -> tuple[str, ..
     if top.verdict.grade == "cannot tell":
         return ()
     if top.verdict.grade == "do not trust":
-        names = ", ".join(t.paradigm for t in trusts)
-        return (f"None of the accurate models looks at the evidence reliably ({names}).",)
+        names = ", ".join(t.paradigm for t in close)
+        text = f"None of the accurate models can be trusted ({names})."
+        return (text, *(_less_accurate(t, best) for t in trusts if _is_graded_better(t)))
     if top is reference or np.isnan(_ft(reference)) or _ft(top) < _ft(reference) + BETTER:
         return ()
     return (
@@ -68,6 +69,16 @@ def compare(trusts: Sequence[Trust], chosen: str | None = None) -> tuple[str, ..
         f"more often (FT {100 * _ft(top):.0f} % against {100 * _ft(reference):.0f} %, chance "
         f"{100 * top.chance:.0f} %): use it.",
     )
+
+
+def _is_graded_better(trust: Trust) -> bool:
+    return trust.verdict.grade in ("trust", "trust with care")
+
+
+def _less_accurate(trust: Trust, best: float) -> str:
+    """A paradigm with a better grade than the accurate ones, and what it costs."""
+    accuracy = f"{100 * _accuracy(trust):.0f} % against {100 * best:.0f} %"
+    return f"{trust.paradigm} has '{trust.verdict.grade}', but is less accurate ({accuracy})."
 
 
 def _accuracy(trust: Trust) -> float:

@@ -103,9 +103,9 @@ def score(marks: Marks, absent: tuple[int, ...] = ()) -> Array:
 def detect(marks: Marks) -> Array:
     """The error mode of every member and class, 0 where there is none, shape (S, C).
 
-    A class is astray where the model is accurate on it, yet its tops do not stand out. Attention
-    that is nearly uniform makes that mode 3; evidence that the focus ranks last, mode 2; else the
-    class is read from the background, mode 1.
+    A class is misfocused where the model is accurate on it, yet its tops do not stand out.
+    Attention that is nearly uniform makes that mode 3; evidence that the focus ranks last, mode 2;
+    else the class is read from the background, mode 1.
     """
     misfocused = (marks["accuracy"] >= ACCURATE) & (estimate(marks) < MISFOCUSED)
     kind = np.where(marks["aversion"] >= AVERSION, 2, 1)

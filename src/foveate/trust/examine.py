@@ -109,55 +109,67 @@ def examine(
     order = from_the_top(reading.alpha, reading.s, np.broadcast_to(masks(sets), reading.s.shape))
     questions = Questions(
         subject, sets, reading, checked, order, tuple(classes), tuple(absent), meant,
-        labels=labels is not None, overfitted=overfitted, last_epochs=last_epochs,
-        tried=tried,
+        labels=labels is not None, overfitted=overfitted, last_epochs=last_epochs, tried=tried,
     )  # fmt: skip
-    count, source = _count(relevant, sets, known_ones, checked)
-    segment_evidence = evidence_of(subject, sets, reading, count)
-    same = _agreement(subject, sets, reading)
-    marks = _with_seeds(marks_of(segment_evidence, len(classes)), same[0], sets[0], len(classes))
-    values, where = _localised(reading, sets, known_ones, len(classes))
-    results = ask(questions, marks, values, known_ones)
+    title = name or _name_of(paradigm)
+    return _concluded(questions, title, relevant, known_ones, ids, probe=probe)
+
+
+def _concluded(
+    q: Questions,
+    name: str,
+    relevant: int | None,
+    known: Array,
+    ids: Sequence[str] | None,
+    *,
+    probe: bool,
+) -> Trust:
+    """Ask the questions and collect all that is found.
+
+    Args:
+        q: What is asked about.
+        name: What to call the paradigm.
+        relevant: How many segments of a bag may be evidence, where it was declared.
+        known: Which bags' relevance is known, shape (1 or S, n).
+        ids: Names of the bags.
+        probe: Whether to fit a fresh probe on what is not attended.
+    """
+    sets, reading, size = q.bags, q.reading, len(q.classes)
+    count, source = _count(relevant, sets, known, q.audit)
+    segment_evidence = evidence_of(q.subject, sets, reading, count)
+    same = _agreement(q.subject, sets, reading)
+    marks = _with_seeds(marks_of(segment_evidence, size), same[0], sets[0], size)
+    values, where = _localised(reading, sets, known, size)
+    results = ask(q, marks, values, known)
     facts = [result.facts for result in results]
-    verdicts = [judge(fact, tried) for fact in facts]
-    scores = model_estimates(results)
+    verdicts = [judge(fact, q.tried) for fact in facts]
+    scores, model_scores = model_estimates(results), score(marks, tuple(q.empty))
     sure, whole, chance = whole_ft(where, scores, facts)
-    model_scores = score(marks, tuple(list(classes).index(word) for word in absent))
+    chosen = chosen_evidence(q.audit, results)
     return Trust(
-        paradigm=name or _name_of(paradigm),
-        classes=tuple(classes),
-        members=subject.size,
+        paradigm=name,
+        classes=q.classes,
+        members=q.subject.size,
         bags=len(sets[0]),
         relevant=count,
         relevant_from=source,
         verdict=judge_all(verdicts, facts, whole, chance),
-        chance=chance,
         score=mean_of(scores),
+        chance=chance,
         scores=tuple(scores.tolist()),
         model_score=mean_of(model_scores),
         model_scores=tuple(model_scores.tolist()),
         by_class=class_entries(results, verdicts, marks, ids),
         by_model=model_entries(marks, scores, model_scores, values if sure else {}),
         answers=answers_of(facts, [result.amount.count for result in results]),
-        examples=tuple(
-            examples_of(
-                reading,
-                sets,
-                checked,
-                chosen_evidence(checked, results),
-                questions.top,
-                known_ones,
-                ids,
-                facts,
-            )
-        ),
-        audited=audited_counts(checked, sets),
+        examples=tuple(examples_of(reading, sets, q.audit, chosen, q.top, known, ids, facts)),
+        audited=audited_counts(q.audit, sets),
         evidence=quantities(segment_evidence, same, len(sets) == 1) | _probed(sets, reading, probe),
         curves=curves_of(segment_evidence),
-        attended=by_class(segment_evidence.attended, segment_evidence.y, len(classes)),
-        unattended=by_class(segment_evidence.unattended, segment_evidence.y, len(classes)),
+        attended=by_class(segment_evidence.attended, segment_evidence.y, size),
+        unattended=by_class(segment_evidence.unattended, segment_evidence.y, size),
         localisation=where,
-        notes=tuple(dict.fromkeys((*subject.notes, *(f.context for f in facts if f.context)))),
+        notes=tuple(dict.fromkeys((*q.subject.notes, *(f.context for f in facts if f.context)))),
     )
 
 

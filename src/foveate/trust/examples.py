@@ -8,13 +8,13 @@ import numpy as np
 from foveate.bags.bag import Bag
 from foveate.trust.auditor import Audit
 from foveate.trust.facts import ClassFacts
-from foveate.trust.looking import top_evidence
 from foveate.trust.subject import Reading
 from foveate.types import Array
 
 __all__ = ["examples_of"]
 
 EVIDENCE = 0.5  # probability from which on the top segment counts as evidence
+MAX_SEGMENTS = 32  # of a bag, those with most attention, that are stored with it
 
 
 def examples_of(
@@ -31,6 +31,7 @@ def examples_of(
 
     ``evidence`` is 1 or 0 where the relevance is known, else the auditor's probability, None where
     the evidence of the class is not settled; a right bag is then shown without a reason.
+    ``segments`` has a row for each segment: its number, attention, and evidence.
 
     Args:
         reading: What the models make of the bags.
@@ -48,10 +49,11 @@ def examples_of(
     y, predicted = bags[0].y.numpy()[audit.picked], p.argmax(-1)
     measured = known[0, audit.picked]
     estimated = np.array([not np.isnan(f.estimate) for f in facts])[y]
-    evidence = np.where(estimated, top_evidence(audit, top, a)[0], np.nan)
+    everywhere = np.where(estimated[:, None], a[0], np.nan)
     if bags[0].z is not None:
-        relevant = np.asarray(bags[0].z)[audit.picked, top[0]].astype(float)
-        evidence = np.where(measured, relevant, evidence)
+        relevant = np.asarray(bags[0].z)[audit.picked].astype(float)
+        everywhere = np.where(measured[:, None], relevant, everywhere)
+    evidence = np.take_along_axis(everywhere, top[0][:, None], 1)[:, 0]
     examples = []
     for kind, score in _scores(evidence, predicted == y, p.max(-1)).items():
         i = int(score.argmax())
@@ -62,8 +64,31 @@ def examples_of(
         entry = {"kind": kind, "bag": name, "segment": int(top[0, i]), "class": int(y[i])}
         value = None if np.isnan(evidence[i]) else float(evidence[i])
         entry |= {"predicted": int(predicted[i]), "evidence": value, "known": bool(measured[i])}
+        present = np.flatnonzero(audit.mask[0, i])
+        entry["segments"] = _segments(reading.alpha[0, row], everywhere[i], present)
         examples.append(entry)
     return examples
+
+
+def _segments(alpha: Array, evidence: Array, present: Array) -> list[list[float | None]]:
+    """Number, attention and evidence of the segments with most attention, in their order.
+
+    Args:
+        alpha: Attention, shape (m,).
+        evidence: Evidence, nan where it is not known, shape (m,).
+        present: Numbers of the segments that exist.
+    """
+    if np.isnan(alpha[present]).any():
+        return []
+    attended = present[np.argsort(-alpha[present], kind="stable")[:MAX_SEGMENTS]]
+    return [
+        [
+            int(j),
+            round(float(alpha[j]), 4),
+            None if np.isnan(e := evidence[j]) else round(float(e), 4),
+        ]
+        for j in sorted(attended)
+    ]
 
 
 def _scores(evidence: Array, right: Array, sure: Array) -> dict[str, Array]:

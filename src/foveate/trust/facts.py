@@ -40,7 +40,7 @@ class ClassFacts:
             without as many others.
         background_flips: Share of right answers that one background segment overturns.
         overridden: Largest share that one segment of another class overturns beyond the reverse.
-        overrider: Which class that is; empty where there is none.
+        overrider: Which class that is; empty where there is none, or where it was declared empty.
         poisoned: Share that one segment of a class that was declared empty overturns.
         repeat_flips: Largest share of right answers of a class, this or another, that change when
             the most attended segment of a bag is repeated.

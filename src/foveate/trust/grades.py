@@ -54,8 +54,10 @@ def has_no_evidence(facts: ClassFacts) -> bool:
 
 
 def fold_misses(facts: ClassFacts) -> bool:
-    """Whether even the upper end of the FT of the worst fold is too low."""
-    return facts.worst_fold is not None and (facts.worst_fold.high or 0) < CARE
+    """Whether even the upper end of the worst fold's FT is too low, though FT of all is not."""
+    whole = facts.measured.mean if is_measured(facts) and facts.measured else facts.estimate
+    fold = facts.worst_fold
+    return fold is not None and whole >= CARE and (fold.high or 0) < CARE
 
 
 def ft_grade(facts: ClassFacts) -> Grade:

@@ -7,7 +7,7 @@ import numpy as np
 
 from foveate.trust.error_modes import ACCURATE
 from foveate.trust.facts import ClassFacts
-from foveate.trust.grades import BROKEN, REMOVAL, Grade, is_measured
+from foveate.trust.grades import BROKEN, CARE, REMOVAL, Grade, is_measured
 from foveate.trust.kinds import MARKED
 from foveate.trust.verdict_sentences import listed
 
@@ -115,8 +115,8 @@ def _about_external_models(facts: ClassFacts, tried: Sequence[str]) -> Iterator[
 
 def _about_default(facts: ClassFacts) -> Iterator[str]:
     """What a class may mean whose answers stay without its evidence, or that which overturns it."""
-    evidence_seen = facts.known or not np.isnan(facts.estimate)
-    if facts.removal < REMOVAL and not evidence_seen:
+    looked_at = is_measured(facts) or facts.estimate >= CARE  # it has evidence, and models see it
+    if facts.removal < REMOVAL and not looked_at:
         yield _declare_absent(facts.name)
     if facts.overridden >= BROKEN and facts.overrider:
         yield _declare_absent(facts.overrider)

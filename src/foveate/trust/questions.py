@@ -134,7 +134,9 @@ def ask(
         a = top_evidence(q.audit, tops, None if meant is None else meant[:1], first=True)
         stable = stability(tops, a, q.audit.y[0] == c, np.array(looks.members), q.last_epochs)
         measured = measured_ft(q.bags, values, known, c, q.subject.size, FEW)
-        folds = _folds(q, c, meant, seen, measured, values, known)
+        looked = _looked(looks, estimates[c], several, seen)
+        folds = _folds(q, c, meant, values, known if "worst" in measured else None)
+        folds = folds if {"worst", "estimate"} & {*measured, *looked} else []
         stable = replace(stable, folds=tuple(part.mean for part in folds))
         facts = ClassFacts(
             name=q.classes[c],
@@ -147,7 +149,7 @@ def ask(
             worst_fold=min(folds, key=lambda part: part.high or 0.0, default=None),
             **_of_models(q, c, marks),
             **measured,
-            **_looked(looks, estimates[c], several, seen),
+            **looked,
             **_dependent(depends, c, q.classes, q.empty),
         )
         table = _depends(depends, q.classes, c)
@@ -182,22 +184,14 @@ def _declared_kind(q: Questions, assigned: Array, c: int, known: Array) -> str |
 
 
 def _folds(
-    q: Questions,
-    c: int,
-    meant: Array | None,
-    seen: Visibility,
-    measured: dict[str, Any],
-    values: dict[str, Array],
-    known: Array,
+    q: Questions, c: int, meant: Array | None, values: dict[str, Array], known: Array | None
 ) -> list[Interval]:
-    """FT by the models of each fold, measured where that is known, else estimated if it may be."""
+    """FT by the models of each fold: measured on bags that are known, else estimated if None."""
     if q.subject.fold is None:
         return []
-    if measured and measured["known"] >= FEW:
+    if known is not None:
         of = known[0] & (q.bags[0].y.numpy() == c)
         return by_fold(values["ft"][:, of].mean(0), q.subject.fold[of])
-    if not seen.visible:
-        return []
     of = q.audit.y[0] == c
     each = top_evidence(q.audit, q.top, meant)[:, of].mean(0)
     return by_fold(each, q.subject.fold[q.audit.picked][of])
@@ -276,7 +270,7 @@ def _dependent(
         "background_flips": depends.background_flips[c],
         "repeat_flips": max(depends.repeat_flips),
         "overridden": 0.0 if strongest is None else others[strongest],
-        "overrider": "" if strongest is None else classes[strongest],
+        "overrider": "" if strongest is None or strongest in empty else classes[strongest],
         "poisoned": max((depends.overturned_by[c][k] for k in empty if k != c), default=0.0),
     }
 

@@ -217,5 +217,7 @@ def judge_all(
     decisive += blind if grade == "trust with care" else []
     names = [f.name for f, _ in decisive]
     text = whole_sentence(grade, value, names, chance=chance, all_judged=not blind)
+    if grade == "do not trust" and ft_grade(decisive[0][0]) != grade:  # it is not where they look
+        text += f" {decisive[0][1].summary}"
     why = tuple(dict.fromkeys(v.summary for _, v in decisive)) if grade != "trust" else ()
     return Verdict(grade, text, why, by_class([(f.name, v.next) for f, v in decisive]))

@@ -1,6 +1,7 @@
 """Assessment of out-of-fold predictions: scores, mixture, comparison with baselines, decisions."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,9 +9,14 @@ import numpy as np
 from foveate.metrics.calibration import calibrated, temperature
 from foveate.types import Array
 from foveate.userdata.abstention import abstention_entry
-from foveate.userdata.baselines import BASELINES, MIXED_BASELINES
+from foveate.userdata.baselines import BASELINES, LINEAR
 from foveate.userdata.ensemble import MIXTURE
-from foveate.userdata.mixture import cross_calibrate, cross_mix, mix, mixture_weights
+from foveate.userdata.mixture import (
+    cross_calibrate,
+    cross_mix,
+    mix,
+    part_weights,
+)
 from foveate.userdata.scores import auroc_difference, scores
 from foveate.userdata.settings import FitSettings
 from foveate.userdata.thresholds import threshold_entry
@@ -50,10 +56,12 @@ def assess(
     p, y, fold = out_of_fold.p, out_of_fold.y, out_of_fold.fold
     temperatures = {name: temperature(value, y) for name, value in p.items()}
     honest = {name: cross_calibrate(value, y, fold) for name, value in p.items()}
-    mixed = [name for name in p if name in settings.paradigms or name in MIXED_BASELINES]
+    mixed = list(p)
+    weigh = partial(part_weights, linear=np.array([name in LINEAR for name in mixed]))
     final = np.stack([calibrated(p[name], temperatures[name]) for name in mixed])
-    weights = mixture_weights(final, y)
-    honest[MIXTURE] = cross_mix(np.stack([honest[name] for name in mixed]), y, fold)
+    weights = weigh(final, y)
+    raw = cross_mix(np.stack(list(p.values())), y, fold, weigh)
+    honest[MIXTURE] = cross_mix(np.stack(list(honest.values())), y, fold, weigh)
     temperatures[MIXTURE] = temperature(mix(weights, final), y)
     order = [MIXTURE, *settings.paradigms, *BASELINES]
     entries: dict[str, Any] = {
@@ -71,7 +79,6 @@ def assess(
     if settings.abstain is not None:
         entries["abstention"] = abstention_entry(honest[MIXTURE], y, fold, settings.abstain)
     arrays = {f"p/{name}": value for name, value in honest.items()}
-    raw = cross_mix(np.stack([p[name] for name in mixed]), y, fold)
     return entries, {**arrays, "y": y, "uncalibrated": raw}
 
 

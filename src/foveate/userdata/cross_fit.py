@@ -46,8 +46,8 @@ class CrossFit(Procedure):
     """
 
     rule = (
-        "the mixture of all paradigms, the mean-pooled linear baseline and, of small data, boosted "
-        "trees of pooled segments, weighed by out-of-fold log loss; the weights and temperatures "
+        "the mixture of all paradigms, logistic regressions of pooled segments and, of small data, "
+        "boosted trees of them, weighed by out-of-fold log loss; the weights and temperatures "
         "behind each number were fitted on other folds"
     )
 

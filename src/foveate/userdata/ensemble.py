@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from torch import Tensor
+import torch
 
 from foveate.bags.bag import Bag
 from foveate.errors import FoveateError
@@ -14,14 +14,7 @@ from foveate.records.record import load_checkpoint
 from foveate.records.runs import Run, open_run
 from foveate.trust.explanation import Explained
 from foveate.types import Array, PartProgress
-from foveate.userdata.baselines import (
-    BASELINES,
-    MEAN,
-    MIXED_BASELINES,
-    LinearModel,
-    pooled,
-    segment_features,
-)
+from foveate.userdata.baselines import BASELINES, LINEAR
 from foveate.userdata.boosted_trees import TREES, BoostedTrees
 from foveate.userdata.fitted import (
     WEIGHTS,
@@ -33,7 +26,9 @@ from foveate.userdata.fitted import (
     score_entry,
 )
 from foveate.userdata.folds import load_folds
+from foveate.userdata.linear_models import PooledLinear
 from foveate.userdata.mixture import unmapped_note
+from foveate.userdata.pooled_segments import pooled, segment_features
 from foveate.userdata.prepare import Preparation
 from foveate.userdata.settings import FitSettings
 
@@ -56,15 +51,15 @@ def part_name(paradigm: str, repeat: int, fold: int) -> str:
 
 @dataclass(frozen=True)
 class Ensemble(FittedModel):
-    """Attention models, a mean-pooled linear model and boosted trees, their probabilities mixed.
+    """Attention models, a linear model of pooled segments and boosted trees, mixed.
 
     Args:
         run: The run they come from.
         name: "mixture".
         members: Models of each paradigm, with their own temperatures.
-        weights: Weights of the paradigms, then of the linear model, then of the trees if any.
-        linear: Weights (P, C, d) and biases (P, C) of the linear models of P folds.
-        linear_temperature: At which their probabilities are calibrated.
+        weights: Weights of the paradigms, then of the linear models, then of the trees if any.
+        linear: The linear models of P folds, one entry for each way to pool.
+        linear_temperatures: At which their probabilities are calibrated.
         trees: Boosted trees of P folds; None if the mixture has none.
         trees_temperature: At which their probabilities are calibrated.
         preparation: What turns a user's collection into the bags they read.
@@ -75,8 +70,8 @@ class Ensemble(FittedModel):
     name: str
     members: tuple[Fitted, ...]
     weights: Array
-    linear: tuple[Tensor, Tensor]
-    linear_temperature: float
+    linear: tuple[PooledLinear, ...]
+    linear_temperatures: tuple[float, ...]
     trees: BoostedTrees | None
     trees_temperature: float
     preparation: Preparation
@@ -88,8 +83,12 @@ class Ensemble(FittedModel):
             Component(float(weight), member.temperature, member.models, member.paradigm)
             for weight, member in zip(self.weights, self.members, strict=False)
         ]
-        weight = float(self.weights[len(parts)])
-        parts.append(Component(weight, self.linear_temperature, [], linear=self.linear))
+        parts += [
+            Component(float(weight), t, [], linear=linear)
+            for weight, t, linear in zip(
+                self.weights[len(parts) :], self.linear_temperatures, self.linear, strict=False
+            )
+        ]
         if self.trees is not None:
             weight, t = float(self.weights[-1]), self.trees_temperature
             parts.append(Component(weight, t, [], trees=self.trees))
@@ -102,8 +101,8 @@ class Ensemble(FittedModel):
     @property
     def mapped(self) -> Array:
         """Weights of the parts that have a map, all but the trees, as shares that sum to 1."""
-        logits = self.weights[: len(self.members) + 1]
-        shares: Array = logits / logits.sum()
+        weights = self.weights[: len(self.members) + len(self.linear)]
+        shares: Array = weights / weights.sum()
         return shares
 
     def explain(
@@ -112,7 +111,7 @@ class Ensemble(FittedModel):
         """The mixture; its attention is that of the attention models, by their weights.
 
         Evidence is the weighted mean over the parts that have a map, which the trees have not; a
-        segment's evidence under the linear model is its share of the mean-pooled logit.
+        segment's evidence under a linear model is its share of the logit of the pooled segments.
         """
         parts = [m.explain(bag, report, with_evidence=with_evidence) for m in self.members]
         p = [m.probabilities(part) for m, part in zip(self.members, parts, strict=True)]
@@ -128,10 +127,9 @@ class Ensemble(FittedModel):
         log_p = np.log(np.maximum(mixed, 1e-300))[None]
         if not with_evidence:
             return Explained(log_p, alpha, [], members=single)
-        linear, first = self._linear_logits(bag), int(self.preparation.null)
-        shared = [logits / (len(logits) - first) for logits in linear]
-        evidence = self._mixed([part.evidence for part in parts], shared)
-        alone = self._mixed([part.alone for part in parts], linear)
+        linear = [self._linear_evidence(bag, model) for model in self.linear]
+        evidence = self._mixed([*(part.evidence for part in parts), *(own for own, _ in linear)])
+        alone = self._mixed([*(part.alone for part in parts), *(single for _, single in linear)])
         return Explained(log_p, alpha, evidence, alone, single)
 
     def _single_members(
@@ -152,41 +150,34 @@ class Ensemble(FittedModel):
             rows.append(np.einsum("k,knc->nc", self.weights, np.stack(values)))
         return np.log(np.maximum(np.stack(rows), 1e-300))
 
-    def _mixed(self, parts: Sequence[list[Array]], linear: list[Array]) -> list[Array]:
+    def _mixed(self, parts: Sequence[list[Array]]) -> list[Array]:
         """The mean of segments' logits over the parts with a map, (m_i, C) per bag."""
-        every = [*parts, linear]
         return [
-            sum(w * part[i] for w, part in zip(self.mapped, every, strict=True))
-            for i in range(len(linear))
+            sum(w * logits for w, logits in zip(self.mapped, of_bag, strict=True))
+            for of_bag in zip(*parts, strict=True)
         ]
 
     def _pooled_probabilities(self, bag: Bag) -> list[tuple[Array, float]]:
         """Probabilities (P, n, C) of the linear models and of the trees, and their temperatures."""
-        parts = [(self._linear_probabilities(bag), self.linear_temperature)]
+        parts: list[tuple[Array, float]] = []
+        for linear, t in zip(self.linear, self.linear_temperatures, strict=True):
+            x = pooled(bag, self.preparation, linear.kinds)
+            parts.append((linear.probabilities(torch.from_numpy(x)).numpy(), t))
         if self.trees is not None:
             x = pooled(bag, self.preparation, BASELINES[TREES])
             parts.append((self.trees.probabilities(x), self.trees_temperature))
         return parts
 
-    def _linear_probabilities(self, bag: Bag) -> Array:
-        """Probabilities of the linear model of each fold, before calibration, shape (P, n, C)."""
-        x = pooled(bag, self.preparation, BASELINES[MEAN])
-        models = [LinearModel(w, b) for w, b in zip(*self._linear_arrays(), strict=True)]
-        return np.stack([model.probabilities(x) for model in models])
-
-    def _linear_logits(self, bag: Bag) -> list[Array]:
-        """Centred logits, without intercept, of each segment alone, one array (m_i, C) per bag."""
-        weight = self._linear_arrays()[0].mean(0)
-        weight = weight - weight.mean(0)
-        first, logits = int(self.preparation.null), []
+    def _linear_evidence(self, bag: Bag, linear: PooledLinear) -> tuple[list[Array], list[Array]]:
+        """What linear models say of each segment, with the others and alone, (m_i, C) per bag."""
+        first = torch.zeros(int(self.preparation.null), linear.bias.shape[1])
+        shares, singles = [], []
         for row in range(len(bag)):
-            own = segment_features(bag, row, self.preparation) @ weight.T
-            logits.append(np.concatenate([np.zeros((first, len(weight))), own]))
-        return logits
-
-    def _linear_arrays(self) -> tuple[Array, Array]:
-        weight, bias = self.linear
-        return weight.double().numpy(), bias.double().numpy()
+            rows = torch.from_numpy(segment_features(bag, row, self.preparation))
+            share, single = (torch.cat([first, part]).numpy() for part in linear.evidence(rows))
+            shares.append(share)
+            singles.append(single)
+        return shares, singles
 
 
 def load_fitted(run: Path | str, paradigm: str | None = None) -> FittedModel:
@@ -236,9 +227,9 @@ def open_ensemble(
         run,
         MIXTURE,
         members,
-        np.array([weights[part] for part in (*names, *MIXED_BASELINES) if part in weights]),
-        (tensors["weight"][used], tensors["bias"][used]),
-        score_entry(run, MEAN)["temperature"],
+        np.array([weights[part] for part in (*names, *LINEAR, TREES) if part in weights]),
+        tuple(PooledLinear.of_tensors(tensors, k, BASELINES[k], used) for k in LINEAR),
+        tuple(score_entry(run, k)["temperature"] for k in LINEAR),
         None if trees is None else trees.of_folds(used),
         1.0 if trees is None else score_entry(run, TREES)["temperature"],
         members[0].preparation,

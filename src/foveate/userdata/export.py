@@ -20,10 +20,10 @@ from foveate.models.nets import Layers
 from foveate.models.null_segment import add_null_segment
 from foveate.randomness import generator
 from foveate.records.record import Array, write_atomically
-from foveate.text.tokens import MARKS, START
-from foveate.userdata.baselines import word_shares
-from foveate.userdata.boosted_trees import BoostedTrees
+from foveate.text.tokens import START
 from foveate.userdata.fitted import Component, FittedModel
+from foveate.userdata.linear_models import PooledLinear
+from foveate.userdata.pooled_segments import pool_rows, word_shares
 from foveate.userdata.prepare import Preparation
 
 __all__ = ["OUTPUTS", "OneBag", "export_onnx", "run_onnx"]
@@ -84,20 +84,16 @@ class _Part(nn.Module):
         super().__init__()
         self.models = nn.ModuleList(_without_dropout(deepcopy(model)) for model in component.models)
         self.rule, self.temperature = component.paradigm, component.temperature
-        self.weight: Tensor
-        self.bias: Tensor
-        if component.linear is not None:
-            weight, bias = (part.float() for part in component.linear)
-            self.register_buffer("weight", weight)
-            self.register_buffer("bias", bias)
-        self.trees, self.words = component.trees, words
+        self.linear, self.trees, self.words = component.linear, component.trees, words
 
     def forward(self, x: Tensor, first: int) -> tuple[Tensor, Tensor | None, Tensor | None]:
         """Calibrated probabilities (C,), attention (m,) and evidence (m, C) where there are any."""
         if self.trees is not None:
-            return self._boosted(self.trees, x[0, first:].flatten(1)), None, None
-        if self.rule is None:
-            return self._linear(x[0], first)
+            features = pool_rows(self._numbers(x[0, first:]), ("mean", "max", "min"))[None]
+            p = self.trees.log_p(features)[:, 0].exp().mean(0)
+            return self._calibrated(p).float(), None, None
+        if self.linear is not None:
+            return self._linear(self.linear, self._numbers(x[0, first:]), first)
         outputs = [self._read(model, x) for model in self.models]
         p, alpha, evidence = (torch.stack(part).mean(0) for part in zip(*outputs, strict=True))
         return self._calibrated(p), alpha, evidence
@@ -112,31 +108,19 @@ class _Part(nn.Module):
         p = self.rule.log_prob(*arguments).exp()
         return p[0], self.rule.segment_weights(*arguments)[0], self.rule.evidence(*arguments)[0]
 
-    def _linear(self, rows: Tensor, first: int) -> tuple[Tensor, None, Tensor]:
-        """Linear models of the mean segment; a segment's evidence is its share of the logits."""
-        logits = self._segment_logits(rows.flatten(1))
-        p = (logits[first:].mean(0) + self.bias).softmax(1).mean(0)
-        shared = logits.mean(1)
-        evidence = (shared - shared.mean(1, keepdim=True)) / logits[first:].shape[0]
-        return self._calibrated(p), None, evidence
+    def _linear(
+        self, linear: PooledLinear, rows: Tensor, first: int
+    ) -> tuple[Tensor, None, Tensor]:
+        """Linear models of pooled segments; a segment's evidence is its share of the logits."""
+        p = linear.probabilities(pool_rows(rows, linear.kinds)[None]).mean(0)[0]
+        share = linear.evidence(rows)[0]
+        evidence = torch.cat([share.new_zeros(first, share.shape[1]), share])
+        return self._calibrated(p).float(), None, evidence.float()
 
-    def _boosted(self, trees: BoostedTrees, rows: Tensor) -> Tensor:
-        """Trees of the mean, maximum and minimum, in double precision as they were fitted."""
-        x = word_shares(rows, self.words) if self.words else rows.double()
-        features = torch.cat([x.mean(0), x.amax(0), x.amin(0)])[None]
-        return self._calibrated(trees.log_p(features)[:, 0].exp().mean(0)).float()
-
-    def _segment_logits(self, x: Tensor) -> Tensor:
-        """Logits of single segments without intercept, shape (m, P, C).
-
-        Of word ids (m, words), the mean weight of the words that are no marks: the features of a
-        text are the shares of its words.
-        """
-        if x.is_floating_point():
-            return torch.einsum("pcd,md->mpc", self.weight, x)
-        words = (x >= len(MARKS)).to(self.weight.dtype)
-        weights = self.weight.permute(2, 0, 1)[x] * words[..., None, None]
-        return weights.sum(1) / words.sum(1).clamp_min(1)[:, None, None]
+    def _numbers(self, x: Tensor) -> Tensor:
+        """Segments as pooled classifiers read them, in double precision as they were fitted."""
+        rows = x.flatten(1)
+        return word_shares(rows, self.words) if self.words else rows.double()
 
 
 def export_onnx(fitted: FittedModel, path: Path) -> float:

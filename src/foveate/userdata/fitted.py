@@ -9,7 +9,6 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from foveate.attention.paradigms import Paradigm
 from foveate.bags.bag import Bag
@@ -26,6 +25,7 @@ from foveate.trust.explanation import Explained, explain
 from foveate.types import PartProgress
 from foveate.userdata.abstention import prediction_sets
 from foveate.userdata.boosted_trees import BoostedTrees
+from foveate.userdata.linear_models import PooledLinear
 from foveate.userdata.prepare import Preparation
 from foveate.userdata.settings import FitSettings
 from foveate.userdata.training_rules import absent_classes, focus_model, inference
@@ -156,7 +156,7 @@ class Component(NamedTuple):
         temperature: At which its probabilities are calibrated before they are mixed.
         models: Attention models; empty for classifiers of pooled segments.
         paradigm: Whose inference reads the models.
-        linear: Weights (P, C, d) and biases (P, C) of linear models of the mean segment.
+        linear: Linear models of pooled segments.
         trees: Boosted trees of the mean, maximum and minimum of the segments; they have no map.
     """
 
@@ -164,7 +164,7 @@ class Component(NamedTuple):
     temperature: float
     models: "list[AttentionModel]"
     paradigm: Paradigm | None = None
-    linear: tuple[Tensor, Tensor] | None = None
+    linear: PooledLinear | None = None
     trees: BoostedTrees | None = None
 
 

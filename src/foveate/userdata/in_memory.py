@@ -44,8 +44,8 @@ def cross_fit(
         folds: Folds to use; drawn unless given.
     """
     procedure = CrossFit(collection, settings, folds=folds)
-    with TemporaryDirectory(prefix="foveate-") as place:
-        folder = Path(place)
+    with TemporaryDirectory(prefix="foveate-") as temporary:
+        folder = Path(temporary)
         procedure.preparation.save(folder / PREPARATION)
         procedure.save_division(folder)
         for part in procedure.parts:

@@ -3,7 +3,7 @@ r"""Mixtures of classifiers, weighed by their out-of-fold log loss.
 .. math:: p(c) = \sum_k w_k p_k(c), \quad w \ge 0, \quad \sum_k w_k = 1
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -11,7 +11,13 @@ from foveate.metrics.calibration import calibrated, temperature
 from foveate.types import Array
 from foveate.userdata.boosted_trees import TREES
 
-__all__ = ["cross_calibrate", "cross_mix", "mix", "mixture_weights", "unmapped_note"]
+__all__ = [
+    "cross_calibrate",
+    "cross_mix",
+    "mix",
+    "mixture_weights",
+    "unmapped_note",
+]
 
 ROUNDS, TOLERANCE = 500, 1e-9
 PRIOR = 1.0  # pseudo-bags per component: keeps weights of few bags away from 0 and 1
@@ -62,12 +68,39 @@ def cross_calibrate(p: Array, y: Array, fold: Array) -> Array:
     return result
 
 
-def cross_mix(p: Array, y: Array, fold: Array) -> Array:
-    """The mixture (n, C) of probabilities (K, n, C), each fold weighed by the other folds."""
+def part_weights(p: Array, y: Array, linear: Array) -> Array:
+    """Weights of classifiers of which the linear ones are one part of the mixture.
+
+    The linear classifiers are mixed first; their mixture is then a part beside the others.
+
+    Args:
+        p: Probabilities of K classifiers, shape (K, n, C).
+        y: Labels, shape (n,).
+        linear: Which are linear, boolean, shape (K,).
+    """
+    of_linear = mixture_weights(p[linear], y)
+    part = mix(of_linear, p[linear])
+    of_parts = mixture_weights(np.concatenate([p[~linear], part[None]]), y)
+    weights = np.empty(len(p))
+    weights[~linear], weights[linear] = of_parts[:-1], of_parts[-1] * of_linear
+    return weights
+
+
+def cross_mix(
+    p: Array, y: Array, fold: Array, weigh: Callable[[Array, Array], Array] = mixture_weights
+) -> Array:
+    """The mixture (n, C) of probabilities (K, n, C), each fold weighed by the other folds.
+
+    Args:
+        p: Probabilities of K classifiers, shape (K, n, C).
+        y: Labels, shape (n,).
+        fold: Fold of each bag, shape (n,).
+        weigh: Weights (K,) from probabilities and labels.
+    """
     result = np.empty_like(p[0])
     for k in np.unique(fold):
         held_out = fold == k
-        result[held_out] = mix(mixture_weights(p[:, ~held_out], y[~held_out]), p[:, held_out])
+        result[held_out] = mix(weigh(p[:, ~held_out], y[~held_out]), p[:, held_out])
     return result
 
 

@@ -34,7 +34,7 @@ def halves(weights=None):
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def workdir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of one's own to be in, with the encoder ``known_halves:halves`` and a cache."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("FOVEATE_CACHE", str(tmp_path / "cache"))

@@ -28,9 +28,9 @@ EXACT = Sizes(side=8, dtype="float32")
 
 
 @pytest.fixture
-def images(here: Path, draw: Draw) -> Path:
-    np.savez(here / "set.npz", X=draw(40, 8, 8, 3), y=np.arange(40) % 4)
-    return here / "set.npz"
+def images(workdir: Path, draw: Draw) -> Path:
+    np.savez(workdir / "set.npz", X=draw(40, 8, 8, 3), y=np.arange(40) % 4)
+    return workdir / "set.npz"
 
 
 def halves(x: np.ndarray) -> np.ndarray:
@@ -191,31 +191,31 @@ def test_parts_of_another_request_are_not_taken(stopped: tuple[Pictures, Encoder
     assert read_encoded(Path("out.npz")).x.dtype == torch.float16
 
 
-def test_an_encoding_killed_in_the_middle_goes_on(here: Path, images: Path) -> None:
+def test_an_encoding_killed_in_the_middle_goes_on(workdir: Path, images: Path) -> None:
     code = (
         "from foveate.data.features import encoding as loop; loop.PART = 4\n"
         "from foveate.cli import main; main()"
     )
     slow = (
-        (here / "known_halves.py")
+        (workdir / "known_halves.py")
         .read_text()
         .replace("        Halves.seen", "        import time; time.sleep(0.2)\n        Halves.seen")
     )
-    (here / "known_halves.py").write_text(slow)
+    (workdir / "known_halves.py").write_text(slow)
     words = ["encode", str(images), "--encoder", KNOWN, "--side", "8", "--dtype", "float32"]
     doomed = subprocess.Popen(
         [sys.executable, "-c", code, *words, "--out", "killed.npz"],
         env=os.environ | {"OMP_NUM_THREADS": "1"}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
     start = time.monotonic()
-    while not (here / "killed.npz.parts/part-000001.npz").exists():
+    while not (workdir / "killed.npz.parts/part-000001.npz").exists():
         assert doomed.poll() is None, doomed.stderr.read().decode()
         assert time.monotonic() - start < 100
         time.sleep(0.01)
     doomed.send_signal(signal.SIGKILL)
     doomed.communicate()
-    assert not (here / "killed.npz").exists()
-    done = len(list((here / "killed.npz.parts").glob("part-*.npz")))
+    assert not (workdir / "killed.npz").exists()
+    done = len(list((workdir / "killed.npz.parts").glob("part-*.npz")))
     assert 2 <= done < 10
     sys.modules.pop("known_halves", None)
     pictures, encoder = find_pictures(str(images)), find_encoder(KNOWN)
@@ -253,9 +253,9 @@ def test_the_second_writer_uses_the_existing_file(stopped: tuple[Pictures, Encod
 # encoders
 
 
-def own(text: str, here: Path) -> str:
+def local(text: str, workdir: Path) -> str:
     """The import path of an encoder with some body."""
-    (here / "own_encoder.py").write_text("import torch\nfrom torch import nn\n" + text)
+    (workdir / "own_encoder.py").write_text("import torch\nfrom torch import nn\n" + text)
     sys.modules.pop("own_encoder", None)
     importlib.invalidate_caches()
     return "own_encoder:make"
@@ -270,13 +270,13 @@ def own(text: str, here: Path) -> str:
         ("return 3", r"'own_encoder:make' must return a torch module, got int"),
     ],
 )
-def test_an_encoder_must_do_its_part(here: Path, images: Path, body: str, sentence: str) -> None:
-    name = own(f"def make(): {body}", here)
+def test_an_encoder_must_do_its_part(workdir: Path, images: Path, body: str, sentence: str) -> None:
+    name = local(f"def make(): {body}", workdir)
     with pytest.raises(FoveateError, match=sentence):
         encode(find_pictures(str(images)), find_encoder(name), Path("out.npz"), EXACT)
 
 
-def test_features_that_are_no_numbers_are_found(here: Path, draw: Draw) -> None:
+def test_features_that_are_no_numbers_are_found(workdir: Path, draw: Draw) -> None:
     x = draw(70, 8, 8)
     x[50] = 255
     np.savez("set.npz", X=x, y=np.zeros(70, int))
@@ -287,7 +287,7 @@ class Steep(nn.Module):
 def make(): return Steep()
 """
     for value in ("float('nan')", "7e4"):
-        encoder = find_encoder(own(body.format(value), here))
+        encoder = find_encoder(local(body.format(value), workdir))
         with pytest.raises(FoveateError, match="features of image 50 are not finite in float16"):
             encode(find_pictures("set.npz"), encoder, Path("out.npz"), Sizes(8))
     encode(find_pictures("set.npz"), encoder, Path("out.npz"), EXACT)
@@ -308,29 +308,29 @@ def test_an_encoder_that_is_not_there_is_named(name: str, sentence: str) -> None
         find_encoder(name)
 
 
-def test_drawn_weights_are_the_same_every_time(here: Path) -> None:
-    name = own("def make(): return nn.Sequential(nn.Flatten(), nn.Linear(192, 2))", here)
+def test_drawn_weights_are_the_same_every_time(workdir: Path) -> None:
+    name = local("def make(): return nn.Sequential(nn.Flatten(), nn.Linear(192, 2))", workdir)
     first, again = find_encoder(name), find_encoder(name)
     assert first.weights == again.weights
     assert torch.equal(first.build()[1].weight, again.build()[1].weight)
-    other = find_encoder(own("def make(): return nn.Sequential(nn.Linear(2, 2))", here))
+    other = find_encoder(local("def make(): return nn.Sequential(nn.Linear(2, 2))", workdir))
     assert other.weights != first.weights
 
 
-def test_a_file_of_weights_is_handed_to_the_factory(here: Path) -> None:
-    name = own(
+def test_a_file_of_weights_is_handed_to_the_factory(workdir: Path) -> None:
+    name = local(
         "def make(weights):\n    net = nn.Linear(1, 1)\n"
         "    net.weight.data.fill_(float(weights.read_text()))\n    return net",
-        here,
+        workdir,
     )
-    (here / "w.txt").write_text("2.5")
-    assert float(find_encoder(name, here / "w.txt").build().weight) == 2.5
+    (workdir / "w.txt").write_text("2.5")
+    assert float(find_encoder(name, workdir / "w.txt").build().weight) == 2.5
 
 
-def test_the_bundled_encoder_is_identified_by_its_weights(here: Path) -> None:
+def test_the_bundled_encoder_is_identified_by_its_weights(workdir: Path) -> None:
     assert find_encoder().weights == PUBLISHED  # found again where the file no longer is
-    (here / "w.safetensors").write_bytes(b"abc")
-    named = find_encoder(weights=here / "w.safetensors")
+    (workdir / "w.safetensors").write_bytes(b"abc")
+    named = find_encoder(weights=workdir / "w.safetensors")
     assert named.weights.startswith("ba7816bf8f01cfea")  # SHA-256 of "abc"
     assert (find_encoder().layer, find_encoder(grid="block10").layer) == ("pooled", "block10")
     with pytest.raises(FoveateError, match=r"the weights absent cannot be read: No such file"):
@@ -339,10 +339,10 @@ def test_the_bundled_encoder_is_identified_by_its_weights(here: Path) -> None:
         find_encoder(KNOWN, grid="head")
 
 
-def test_without_weights_no_work_starts(here: Path, images: Path) -> None:
+def test_without_weights_no_work_starts(workdir: Path, images: Path) -> None:
     with pytest.raises(FoveateError, match="the weights of efficientnet-lite0 are not here"):
         encode(find_pictures(str(images)), find_encoder(), Path("out.npz"))
-    assert not list(here.glob("out.npz*"))
+    assert not list(workdir.glob("out.npz*"))
 
 
 def test_a_size_must_be_one(images: Path) -> None:
@@ -383,17 +383,17 @@ def test_a_mistake_is_one_sentence(
     with pytest.raises(SystemExit) as end:
         main(["encode", *words])
     assert end.value.code == 2
-    said = capsys.readouterr().err
-    assert sentence in said
-    assert len(said.strip().splitlines()) == 1
+    message = capsys.readouterr().err
+    assert sentence in message
+    assert len(message.strip().splitlines()) == 1
 
 
 def test_features_of_a_data_set_go_to_the_cache(
-    here: Path, few_digits: Bank, capsys: pytest.CaptureFixture[str]
+    workdir: Path, few_digits: Bank, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from foveate.cli import main
 
     main(["encode", "digits", "--encoder", KNOWN, "--side", "8"])
-    (file,) = (here / "cache/features").iterdir()
+    (file,) = (workdir / "cache/features").iterdir()
     assert capsys.readouterr().out.startswith(f"{file}: 60 images, 6 features")
     assert read_manifest(file)["images"]["name"] == "digits"

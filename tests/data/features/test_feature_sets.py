@@ -42,16 +42,16 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def mnist(
-    here: Path, weights: Path, draw: Draw, write_table: Write, monkeypatch: pytest.MonkeyPatch
+    workdir: Path, weights: Path, draw: Draw, write_table: Write, monkeypatch: pytest.MonkeyPatch
 ) -> Path:
     """A folder of data with 40 training and 20 test images in place of MNIST's."""
     for split, rows in (("train", 40), ("test", 20)):
         images = list(draw(rows, 8, 8, seed=rows))
         labels = [k % 10 for k in range(rows)]
-        write_table(here / f"data/mnist/{split}-0.parquet", images, labels, list("0123456789"))
-    (here / "data/weights").symlink_to(weights)
-    monkeypatch.setenv("FOVEATE_DATA", str(here / "data"))
-    return here / "data/mnist"
+        write_table(workdir / f"data/mnist/{split}-0.parquet", images, labels, list("0123456789"))
+    (workdir / "data/weights").symlink_to(weights)
+    monkeypatch.setenv("FOVEATE_DATA", str(workdir / "data"))
+    return workdir / "data/mnist"
 
 
 def pair_of(name: str, split: str, seed: int):
@@ -84,7 +84,7 @@ def test_seeds_give_the_same_mosaics_over_pixels_and_features(mnist: Path, weigh
 
 
 def test_images_are_encoded_on_first_use_only(
-    mnist: Path, here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    mnist: Path, workdir: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(datasets, "PROGRESS_SECONDS", 0.0)
     monkeypatch.setattr(loop, "PART", 20)
@@ -93,10 +93,10 @@ def test_images_are_encoded_on_first_use_only(
     list(pair_of("mnist", "train", 0))
     lines = capsys.readouterr().err.splitlines()
     assert lines == [f"encoding mnist: {k} of 60 images, 0 min left" for k in (40, 60)]
-    (file,) = (here / "cache/features").iterdir()
+    (file,) = (workdir / "cache/features").iterdir()
     assert file.name.startswith("mnist-efficientnet_lite0-pooled-128-")
     assert read_encoded(file).x.dtype == torch.float16
-    (here / "data/weights").unlink()
+    (workdir / "data/weights").unlink()
     monkeypatch.setattr("foveate.data.features.encoders.PUBLISHED", _digest_in(file))
     list(pair_of("mnist", "test", 1))  # what is kept needs no weights
     assert capsys.readouterr().err == ""
@@ -106,28 +106,28 @@ def _digest_in(file: Path) -> str:
     return read_encoded(file).manifest["encoder"]["weights"]
 
 
-def test_missing_weights_are_an_error_with_a_remedy(mnist: Path, here: Path) -> None:
-    (here / "data/weights").unlink()
+def test_missing_weights_are_an_error_with_a_remedy(mnist: Path, workdir: Path) -> None:
+    (workdir / "data/weights").unlink()
     with pytest.raises(FoveateError, match=rf"holds weights/{WEIGHTS}, or name the file"):
         list(pair_of("mnist", "train", 0))
 
 
 def test_changed_images_are_encoded_again(
-    mnist: Path, here: Path, draw: Draw, write_table: Write
+    mnist: Path, workdir: Path, draw: Draw, write_table: Write
 ) -> None:
     list(pair_of("mnist", "train", 0))
     images = list(draw(20, 8, 8, seed=5))
     write_table(mnist / "test-0.parquet", images, [k % 10 for k in range(20)])
     list(pair_of("mnist", "test", 0))
-    assert len(list((here / "cache/features").glob("*.npz"))) == 2
+    assert len(list((workdir / "cache/features").glob("*.npz"))) == 2
 
 
 def test_a_split_by_seed_is_that_of_the_pixels(
-    few_digits: Bank, here: Path, weights: Path, monkeypatch: pytest.MonkeyPatch
+    few_digits: Bank, workdir: Path, weights: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (here / "data").mkdir()
-    (here / "data/weights").symlink_to(weights)
-    monkeypatch.setenv("FOVEATE_DATA", str(here / "data"))
+    (workdir / "data").mkdir()
+    (workdir / "data/weights").symlink_to(weights)
+    monkeypatch.setenv("FOVEATE_DATA", str(workdir / "data"))
     for seed in (0, 1):
         for split in ("train", "test"):
             pixels, features = pair_of("digits", split, seed)
@@ -147,12 +147,12 @@ def test_a_split_by_seed_is_that_of_the_pixels(
 
 
 @pytest.fixture
-def copied(here: Path, draw: Draw) -> Path:
+def copied(workdir: Path, draw: Draw) -> Path:
     """120 images of labels 0 … 5 without a split, among them copies of one another."""
     x, y = draw(120, 4, 6), np.arange(120) % 6
     x[60:90] = x[:30]
-    np.savez(here / "small.npz", X=x, y=y)
-    return here / "small.npz"
+    np.savez(workdir / "small.npz", X=x, y=y)
+    return workdir / "small.npz"
 
 
 def test_a_users_file_gives_the_same_mosaics_encoded(copied: Path) -> None:
@@ -173,44 +173,44 @@ def test_a_users_file_gives_the_same_mosaics_encoded(copied: Path) -> None:
             torch.testing.assert_close(features.x.bank, (raw[split] - mean) / std)
 
 
-def test_an_official_split_is_kept(here: Path, draw: Draw, write_table: Write) -> None:
+def test_an_official_split_is_kept(workdir: Path, draw: Draw, write_table: Write) -> None:
     for split, rows in (("train", 30), ("test", 12)):
         labels = [k % 5 for k in range(rows)]
         write_table(
-            here / f"set/{split}-0.parquet", list(draw(rows, 4, 4, seed=rows)), labels, "abcde"
+            workdir / f"set/{split}-0.parquet", list(draw(rows, 4, 4, seed=rows)), labels, "abcde"
         )
     out = encode(find_pictures("set"), find_encoder(KNOWN), Path("out.npz"), Sizes(4, "float32"))
-    kept = read_encoded(out)
-    assert torch.allclose(kept.mean, kept.x[:30].mean(0))
+    stored = read_encoded(out)
+    assert torch.allclose(stored.mean, stored.x[:30].mean(0))
     data = from_path(out, foreground=(4, 1))
     assert data.classes == ("e", "b")
     train, test = (data.load(split, n=9, m=3, seed=0).x.bank for split in ("train", "test"))
-    torch.testing.assert_close(train, (kept.x[:30] - kept.mean) / kept.std)
-    torch.testing.assert_close(test, (kept.x[30:] - kept.mean) / kept.std)
+    torch.testing.assert_close(train, (stored.x[:30] - stored.mean) / stored.std)
+    torch.testing.assert_close(test, (stored.x[30:] - stored.mean) / stored.std)
 
 
-def test_a_feature_that_never_varies_is_zero(here: Path) -> None:
+def test_a_feature_that_never_varies_is_zero(workdir: Path) -> None:
     np.savez("flat.npz", X=np.full((40, 4, 4), 7, np.uint8), y=np.arange(40) % 4)
     out = encode(find_pictures("flat.npz"), find_encoder(KNOWN), Path("out.npz"), Sizes(4))
     assert read_encoded(out).std.tolist() == [0.0] * 6
     assert read_features(out, "train", 0).x.unique().tolist() == [0.0]
 
 
-def test_an_incomplete_file_is_refused(copied: Path, here: Path, draw: Draw) -> None:
+def test_an_incomplete_file_is_refused(copied: Path, workdir: Path, draw: Draw) -> None:
     out = encode(find_pictures(str(copied)), find_encoder(KNOWN), Path("out.npz"), Sizes(4))
     whole = out.read_bytes()
-    (here / "cut.npz").write_bytes(whole[:-50])
+    (workdir / "cut.npz").write_bytes(whole[:-50])
     with pytest.raises(FoveateError, match=r"cut.npz is neither a folder of Parquet files nor"):
-        from_path(here / "cut.npz")
+        from_path(workdir / "cut.npz")
     with np.load(out) as arrays:
         np.savez("less.npz", **{k: arrays[k] for k in arrays.files if k != "mean"})
         np.savez("short.npz", **{k: arrays[k][: 50 if k == "y" else None] for k in arrays.files})
         np.savez("bare.npz", **{k: arrays[k] for k in arrays.files if k != "y"})
     for name in ("less.npz", "short.npz"):
         with pytest.raises(FoveateError, match=f"{name} is not a whole file of encoded images"):
-            from_path(here / name)
+            from_path(workdir / name)
     with pytest.raises(FoveateError, match=r"bare.npz has no labels, which mosaics need"):
-        from_path(here / "bare.npz")
+        from_path(workdir / "bare.npz")
     with pytest.raises(FoveateError, match=r"out.npz has its labels already, got --label kind"):
         from_path(out, label="kind")
 

@@ -20,11 +20,13 @@ def all_of(pictures: Pictures, start: int = 0) -> list[np.ndarray]:
     return [image.numpy() for image in pictures.read(start)]
 
 
-def test_parquet_comes_in_order_with_its_split(here: Path, draw: Draw, write_table: Write) -> None:
+def test_parquet_comes_in_order_with_its_split(
+    workdir: Path, draw: Draw, write_table: Write
+) -> None:
     x = list(draw(9, 5, 4, 3))
-    write_table(here / "set/data/test-0.parquet", x[7:], [1, 0], ["cat", "dog"])
-    write_table(here / "set/data/train-0.parquet", x[:4], [0, 1, 0, 1], ["cat", "dog"])
-    write_table(here / "set/data/train-1.parquet", x[4:7], [1, 1, 0], ["cat", "dog"])
+    write_table(workdir / "set/data/test-0.parquet", x[7:], [1, 0], ["cat", "dog"])
+    write_table(workdir / "set/data/train-0.parquet", x[:4], [0, 1, 0, 1], ["cat", "dog"])
+    write_table(workdir / "set/data/train-1.parquet", x[4:7], [1, 1, 0], ["cat", "dog"])
     pictures = find_pictures("set")
     assert (pictures.name, pictures.rows, pictures.names) == ("set", 9, ("cat", "dog"))
     assert pictures.y.tolist() == [0, 1, 0, 1, 1, 1, 0, 1, 0]
@@ -36,15 +38,17 @@ def test_parquet_comes_in_order_with_its_split(here: Path, draw: Draw, write_tab
             assert (image == want.transpose(2, 0, 1)).all()
 
 
-def test_images_of_any_size_and_without_labels(here: Path, draw: Draw, write_table: Write) -> None:
+def test_images_of_any_size_and_without_labels(
+    workdir: Path, draw: Draw, write_table: Write
+) -> None:
     sizes = [(5, 4, 3), (9, 2), (3, 3, 3)]
-    write_table(here / "a.parquet", [draw(*size) for size in sizes])
+    write_table(workdir / "a.parquet", [draw(*size) for size in sizes])
     pictures = find_pictures("a.parquet")
     assert (pictures.y, pictures.test, pictures.names) == (None, None, ())
     assert [image.shape for image in all_of(pictures)] == [(3, 5, 4), (1, 9, 2), (3, 3, 3)]
 
 
-def test_an_npz_file_must_hold_bytes(here: Path, draw: Draw) -> None:
+def test_an_npz_file_must_hold_bytes(workdir: Path, draw: Draw) -> None:
     np.savez("a.npz", X=draw(4, 5, 6), y=[0, 1, 2, 0])
     pictures = find_pictures("a.npz")
     assert (pictures.name, pictures.y.tolist(), pictures.test) == ("a.npz", [0, 1, 2, 0], None)
@@ -69,11 +73,11 @@ def save(path: Path, pixels: np.ndarray) -> None:
     Image.fromarray(pixels).save(path)
 
 
-def test_subfolders_are_classes(here: Path, draw: Draw) -> None:
+def test_subfolders_are_classes(workdir: Path, draw: Draw) -> None:
     x = draw(4, 6, 5, 3)
     for name, image in zip(("dog/2.png", "cat/b.PNG", "cat/a.bmp", "dog/1.png"), x, strict=True):
-        save(here / "pets" / name, image)
-    (here / "pets" / "readme.txt").write_text("not an image")
+        save(workdir / "pets" / name, image)
+    (workdir / "pets" / "readme.txt").write_text("not an image")
     pictures = find_pictures("pets")
     assert pictures.paths == ("cat/a.bmp", "cat/b.PNG", "dog/1.png", "dog/2.png")
     assert (pictures.y.tolist(), pictures.names) == ([0, 0, 1, 1], ("cat", "dog"))
@@ -82,18 +86,18 @@ def test_subfolders_are_classes(here: Path, draw: Draw) -> None:
         assert (image == want.transpose(2, 0, 1)).all()
 
 
-def test_folders_may_be_split(here: Path, draw: Draw) -> None:
+def test_folders_may_be_split(workdir: Path, draw: Draw) -> None:
     for name in ("train/cat/a.png", "train/dog/a.png", "test/dog/a.png"):
-        save(here / "pets" / name, draw(3, 3))
+        save(workdir / "pets" / name, draw(3, 3))
     pictures = find_pictures("pets")
     assert pictures.paths == ("test/dog/a.png", "train/cat/a.png", "train/dog/a.png")
     assert pictures.test.tolist() == [True, False, False]
     assert (pictures.y.tolist(), pictures.names) == ([1, 0, 1], ("cat", "dog"))
 
 
-def test_a_folder_without_classes_has_no_labels(here: Path, draw: Draw) -> None:
+def test_a_folder_without_classes_has_no_labels(workdir: Path, draw: Draw) -> None:
     for name in ("a.png", "more/b.png"):
-        save(here / "photos" / name, draw(3, 3))
+        save(workdir / "photos" / name, draw(3, 3))
     pictures = find_pictures("photos")
     assert (pictures.y, pictures.names, pictures.rows) == (None, (), 2)
 
@@ -101,18 +105,20 @@ def test_a_folder_without_classes_has_no_labels(here: Path, draw: Draw) -> None:
 # what is wrong
 
 
-def test_a_row_that_is_no_image_is_named(here: Path, draw: Draw, write_table: Write) -> None:
-    path = write_table(here / "a.parquet", [*draw(3, 4, 4), b"junk"], [0, 0, 0, 0])
+def test_a_row_that_is_no_image_is_named(workdir: Path, draw: Draw, write_table: Write) -> None:
+    path = write_table(workdir / "a.parquet", [*draw(3, 4, 4), b"junk"], [0, 0, 0, 0])
     with pytest.raises(FoveateError, match=r"a.parquet, row 3: not an image \(cannot identify"):
         all_of(find_pictures(str(path)), 2)
-    save(here / "pets/a.png", draw(4, 4))
-    (here / "pets/b.jpg").write_bytes((here / "pets/a.png").read_bytes()[:40])
+    save(workdir / "pets/a.png", draw(4, 4))
+    (workdir / "pets/b.jpg").write_bytes((workdir / "pets/a.png").read_bytes()[:40])
     with pytest.raises(FoveateError, match=r"pets/b.jpg: not an image"):
         all_of(find_pictures("pets"))
 
 
-def test_a_cut_or_damaged_parquet_file_is_named(here: Path, draw: Draw, write_table: Write) -> None:
-    path = write_table(here / "a.parquet", list(draw(30, 16, 16, 3)), list(range(30)))
+def test_a_cut_or_damaged_parquet_file_is_named(
+    workdir: Path, draw: Draw, write_table: Write
+) -> None:
+    path = write_table(workdir / "a.parquet", list(draw(30, 16, 16, 3)), list(range(30)))
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
     with pytest.raises(FoveateError, match=r"a.parquet is not a complete Parquet file"):
@@ -122,15 +128,17 @@ def test_a_cut_or_damaged_parquet_file_is_named(here: Path, draw: Draw, write_ta
         all_of(find_pictures("a.parquet"))
 
 
-def test_a_label_outside_the_classes_is_named(here: Path, draw: Draw, write_table: Write) -> None:
+def test_a_label_outside_the_classes_is_named(
+    workdir: Path, draw: Draw, write_table: Write
+) -> None:
     names = ["cat", "dog"]
-    write_table(here / "a.parquet", list(draw(4, 3, 3)), [0, 1, 2, 1], names)
+    write_table(workdir / "a.parquet", list(draw(4, 3, 3)), [0, 1, 2, 1], names)
     sentence = r"a.parquet, column 'label', row 2: labels must be below 2, .* classes, got 2"
     with pytest.raises(FoveateError, match=sentence):
         find_pictures("a.parquet")
 
 
-def test_an_empty_folder_is_reported(here: Path) -> None:
-    (here / "empty").mkdir()
+def test_an_empty_folder_is_reported(workdir: Path) -> None:
+    (workdir / "empty").mkdir()
     with pytest.raises(FoveateError, match="empty holds neither Parquet files nor images"):
         find_pictures("empty")

@@ -20,7 +20,9 @@ def page(browser, lab):
 
     opened = browser.new_page(base_url=lab, viewport={"width": 1440, "height": 900})
     complaints = []
-    opened.on("console", lambda said: complaints.append(said.text) if said.type == "error" else 0)
+    opened.on(
+        "console", lambda entry: complaints.append(entry.text) if entry.type == "error" else 0
+    )
     opened.on("pageerror", lambda error: complaints.append(str(error)))
     opened.set_default_timeout(WAIT)
     yield opened

@@ -103,11 +103,11 @@ def test_a_saved_text_model_is_queried_and_reopened(page, client):
     assert "&lt;img" in svg
     assert table.splitlines()[0] == "word,known,alpha,beta,removal,delta"
     answer = page.locator("#answer").inner_text()
-    kept = client.get(f"/api/jobs/{name}").json()["result"]["model"]
+    stored = client.get(f"/api/jobs/{name}").json()["result"]["model"]
     client.post(f"/api/jobs/{name}/stop")
-    page.goto(f"/words?model={kept}&text=1+2+{HOSTILE.replace('=', '%3D')}")
+    page.goto(f"/words?model={stored}&text=1+2+{HOSTILE.replace('=', '%3D')}")
     sync_api.expect(page.locator("#answer")).to_have_text(answer)
-    sync_api.expect(page.get_by_label("Or ask one that was trained before")).to_have_value(kept)
+    sync_api.expect(page.get_by_label("Or ask one that was trained before")).to_have_value(stored)
     again = re.search(r"id=(\w+)", page.url)[1]
     assert again != name
     client.post(f"/api/jobs/{again}/stop")

@@ -79,8 +79,8 @@ def test_a_slider_steps_through_training(page, folder):
 def test_a_run_of_an_older_version_has_no_heat_map_over_time(page, folder):
     shutil.copytree(folder / "boxes", folder / "before")
     record = open_run(folder / "before").record("soft")
-    kept = {name: rows for name, rows in record.values.items() if name != "heat"}
-    replace(record, values=kept).save(folder / "before" / "soft" / "record.npz")
+    rest = {name: rows for name, rows in record.values.items() if name != "heat"}
+    replace(record, values=rest).save(folder / "before" / "soft" / "record.npz")
     page.goto("/runs?run=before&at=1")
     sync_api.expect(page.get_by_text("kept its heat map at the end only")).to_be_visible()
     sync_api.expect(page.locator("[data-figure=heat] .subtitle")).to_contain_text("at the end")

@@ -44,9 +44,9 @@ def test_a_start_in_error_mode_1_is_found_and_explained(page):
     page.goto("/runs")
     page.goto(address)  # a closed tab has lost nothing
     sync_api.expect(page.locator(".model .sentence")).to_have_text(words)
-    with page.expect_download() as kept:
+    with page.expect_download() as download:
         page.get_by_label("Download What the classifier reads as CSV").click()
-    assert "point" in Path(kept.value.path()).read_text()
+    assert "point" in Path(download.value.path()).read_text()
 
 
 def test_a_training_streams_and_stops(page):
@@ -115,8 +115,8 @@ def test_ten_tabs_three_trainings_and_a_killed_worker(browser, lab, client, trai
         tab.locator("#state", has_text="Training").wait_for()
     os.kill(app.state.sessions.get(names[0]).process.pid, signal.SIGKILL)
     for k, tab in enumerate(tabs):
-        said = tab.locator("#state")
-        sync_api.expect(said).to_have_text("Failed" if k % 3 == 0 else "Training")
+        status = tab.locator("#state")
+        sync_api.expect(status).to_have_text("Failed" if k % 3 == 0 else "Training")
     sync_api.expect(tabs[0].locator(".status")).to_contain_text("signal 9")
     took = []
     for m in range(20, 30):

@@ -30,7 +30,7 @@ def test_sequences_follow_their_kind(kind, n, length, seed, pi):
             "mixture": [range(1, length + 1), range(length + 1, 2 * length + 1)],
             "permutation-function": [range(1, 3 * length // 2 + 1)],
         }[kind]
-        assert any(set(row) <= set(own) for own in allowed)
+        assert any(set(row) <= set(allowed_words) for allowed_words in allowed)
     if kind == "permutation-function":
         order = fixed_permutation(length, pi).tolist()
         assert sorted(order) == list(range(length))

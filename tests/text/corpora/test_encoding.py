@@ -26,17 +26,19 @@ def test_a_collection_encodes_as_a_vocabulary_would(rows, least, data):
     for row in rows:
         texts.add(row)
     vocabulary, ids = texts.encoded(np.array(train), least)
-    slow = Vocabulary.of([row for row, own in zip(rows, train, strict=True) if own], least)
+    slow = Vocabulary.of([row for row, keep in zip(rows, train, strict=True) if keep], least)
     assert vocabulary.words == slow.words
     assert [ids[i] for i in range(len(rows))] == [slow.encode(row) for row in rows]
 
 
-def made(train: int | None = None, validation: int = 9, seed: int = 0, **more) -> LabelledTexts:
+def texts_request(
+    train: int | None = None, validation: int = 9, seed: int = 0, **more
+) -> LabelledTexts:
     raw = Raw([f"t{i} same word{i % 3}" for i in range(20)], np.arange(20) % 2)
     other = Raw([f"t{i} same unseen{i}" for i in range(20, 40)], np.arange(20) % 2)
-    wanted = TextsRequest(train, validation, seed, least=1)
+    expected = TextsRequest(train, validation, seed, least=1)
     return labelled_texts(
-        "test", raw, other, wanted, classes=("even", "odd"), words=whitespace_words, **more
+        "test", raw, other, expected, classes=("even", "odd"), words=whitespace_words, **more
     )
 
 
@@ -45,7 +47,7 @@ def first_words(texts: LabelledTexts, part: Tokens) -> list[str]:
 
 
 def test_words_are_those_of_the_training_texts():
-    texts = made(train=5)
+    texts = texts_request(train=5)
     seen = {word for i in range(5) for word in texts.vocabulary.decode(texts.train[i])}
     assert set(texts.vocabulary.words[4:]) == seen
     assert "<unk>" not in seen
@@ -59,24 +61,24 @@ def test_words_are_those_of_the_training_texts():
 
 
 def test_labels_stay_with_their_texts():
-    texts = made(keep=lambda words: words[-1] != "word2")
+    texts = texts_request(keep=lambda words: words[-1] != "word2")
     names = first_words(texts, texts.train)
     assert sorted(names) == sorted(f"t{i}" for i in range(20) if i % 3 != 2)
     assert [int(name[1:]) % 2 for name in names] == texts.y_train.tolist()
 
 
 def test_a_smaller_draw_is_the_beginning_of_a_larger_one():
-    few, many = made(train=4), made(train=11)
+    few, many = texts_request(train=4), texts_request(train=11)
     assert first_words(few, few.train) == first_words(many, many.train)[:4]
     assert torch.equal(few.y_validation, many.y_validation)
-    less = made(train=4, validation=3)
+    less = texts_request(train=4, validation=3)
     assert torch.equal(less.y_validation, few.y_validation[:3])
 
 
 def test_the_seed_decides_who_is_drawn():
-    draws = {seed: made(train=8, seed=seed) for seed in (0, 1)}
+    draws = {seed: texts_request(train=8, seed=seed) for seed in (0, 1)}
     assert first_words(draws[0], draws[0].train) != first_words(draws[1], draws[1].train)
-    again = made(train=8)
+    again = texts_request(train=8)
     assert first_words(again, again.train) == first_words(draws[0], draws[0].train)
     sides = [split_off(Raw(list("abcdefgh"), np.arange(8)), 3, "test", seed) for seed in (0, 0, 1)]
     assert sides[0][0].texts == sides[1][0].texts != sides[2][0].texts
@@ -88,9 +90,9 @@ def test_the_seed_decides_who_is_drawn():
 
 def test_removing_every_class_is_an_error():
     with pytest.raises(FoveateError, match="'test' has no train text"):
-        made(keep=lambda words: False)
+        texts_request(keep=lambda words: False)
     with pytest.raises(FoveateError, match="validation must be at least 1, got 0"):
-        made(validation=0)
+        texts_request(validation=0)
     for share in (-0.1, 1.0):
         with pytest.raises(FoveateError, match="share held out"):
             held_out(5, share, "test")

@@ -118,9 +118,11 @@ def test_multi30k_has_the_official_parts_in_8000_shared_pieces():
 def test_multi30k_in_words_numbers_the_words_of_training():
     path = folder("multi30k")
     pairs = load_pairs("multi30k", unit="words")
-    own = Vocabulary.of(map(words, column(path, "train", "en")))
-    assert pairs.source_vocabulary.words == own.words
-    assert pairs.validation.source[0] == own.encode(words(column(path, "validation", "en")[0]))
+    words_of_file = Vocabulary.of(map(words, column(path, "train", "en")))
+    assert pairs.source_vocabulary.words == words_of_file.words
+    assert pairs.validation.source[0] == words_of_file.encode(
+        words(column(path, "validation", "en")[0])
+    )
 
 
 def test_iwslt_has_a_sample_of_the_training_part():
@@ -161,5 +163,5 @@ def test_machine_made_links_stand_at_the_words_they_name():
     for row in range(0, 29000, 100):
         spelt = pairs.source_vocabulary.decode(pairs.train.source[row])
         assert spelt == [word.lower() or "<unk>" for word in english[row]]
-    given = column(path, "train", "alignment")
-    assert all(sure[row] == set(map(tuple, given[row])) for row in range(0, 29000, 50))
+    inputs = column(path, "train", "alignment")
+    assert all(sure[row] == set(map(tuple, inputs[row])) for row in range(0, 29000, 50))

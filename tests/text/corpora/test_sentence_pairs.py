@@ -49,7 +49,7 @@ def test_words_are_numbered_for_each_language(store):
     pairs = load_pairs("multi30k", unit="words", train=1)
     assert len(pairs.train) == 1
     (source, target) = spelt(pairs, "train")[0]
-    row = [" ".join(own) for own in map(pairs.source_words, EN)].index(source)
+    row = [" ".join(words) for words in map(pairs.source_words, EN)].index(source)
     assert target == " ".join(pairs.target_words(DE[row]))
     assert set(pairs.source_vocabulary.words[4:]) == set(source.split())
     few, many = (load_pairs("multi30k", unit="words", train=n) for n in (3, 9))
@@ -67,9 +67,9 @@ def test_pieces_do_not_change_from_run_to_run():
 def test_pieces_separate_letters_from_punctuation_and_contain_no_marks():
     pieces, _ = in_pieces(EN + DE, 40, 200)
     for text in (*EN[:4], *DE[:4]):
-        found = pieces.words(text)
-        assert "".join(found).replace("▁", " ").strip() == text
-        assert all(word.lstrip("▁").isalpha() or len(word) == 1 for word in found)
+        result = pieces.words(text)
+        assert "".join(result).replace("▁", " ").strip() == text
+        assert all(word.lstrip("▁").isalpha() or len(word) == 1 for word in result)
     odd = pieces.tokens(["A <s> man </s><pad>", "A ж dog"])
     assert odd.ids.min() >= 1
     assert not {2, 3} & set(odd.ids.tolist())
@@ -84,18 +84,18 @@ def test_pieces_come_from_training_texts_alone():
 
 
 def test_pieces_are_cached_and_rebuilt_if_the_file_is_damaged(cache, monkeypatch):
-    made = in_pieces(EN, 20, 50)
+    parts = in_pieces(EN, 20, 50)
     (file,) = cache.rglob("*.npz")
     monkeypatch.setattr(pieces_module, "_train_tokenizer", lambda *_: pytest.fail("learnt twice"))
     again = in_pieces(EN, 20, 50)
-    assert again[0].vocabulary.words == made[0].vocabulary.words
-    assert torch.equal(again[1].ids, made[1].ids)
-    assert torch.equal(again[1].start, made[1].start)
+    assert again[0].vocabulary.words == parts[0].vocabulary.words
+    assert torch.equal(again[1].ids, parts[1].ids)
+    assert torch.equal(again[1].start, parts[1].start)
     monkeypatch.undo()
     monkeypatch.setenv("FOVEATE_CACHE", str(cache))
     whole = file.read_bytes()
     file.write_bytes(whole[: len(whole) // 2])
-    assert torch.equal(in_pieces(EN, 20, 50)[1].ids, made[1].ids)
+    assert torch.equal(in_pieces(EN, 20, 50)[1].ids, parts[1].ids)
     assert file.read_bytes()[:100] == whole[:100]
     in_pieces(EN, 20, 40)
     in_pieces(EN, 19, 50)

@@ -72,9 +72,9 @@ def test_columns_words_and_classes_can_be_named(tmp_path):
     assert texts.classes == ("2", "10")  # whole numbers by size
     assert texts.y_train.tolist() == [0, 1, 0]
     assert texts.vocabulary.words[4:] == ("bad", "film")
-    given = read_texts(file, text="a", label="b", classes=["10", "2", "3"])
-    assert given.classes == ("10", "2", "3")
-    assert given.y_train.tolist() == [1, 0, 1]
+    inputs = read_texts(file, text="a", label="b", classes=["10", "2", "3"])
+    assert inputs.classes == ("10", "2", "3")
+    assert inputs.y_train.tolist() == [1, 0, 1]
     with pytest.raises(FoveateError, match=r"a.csv, line 3: label '10' is none of 2, 3"):
         read_texts(file, text="a", label="b", classes=["2", "3"])
 

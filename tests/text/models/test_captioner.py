@@ -19,11 +19,17 @@ WORDS, D, PLACES = 7, 3, 3
 
 @pytest.fixture
 def model():
-    made = built(partial(Captioner, WORDS, D, embed=4, hidden=5, attention=3), "test captioner")
+    build_model = built(
+        partial(Captioner, WORDS, D, embed=4, hidden=5, attention=3), "test captioner"
+    )
     with torch.no_grad():  # places must matter, and attention must not be even
-        for weight in (made.place_out.weight, made.query.weight, made.key.weight):
+        for weight in (
+            build_model.place_out.weight,
+            build_model.query.weight,
+            build_model.key.weight,
+        ):
             weight.mul_(4)
-    return made.double()
+    return build_model.double()
 
 
 @pytest.fixture
@@ -57,9 +63,9 @@ def expected(model, image, y, baseline, loss=sampled_loss):
     mean = [torch.zeros_like(p) for p in model.parameters()]
     for places in every_sequence(y.shape[-1]):
         log_p, glance = model.log_prob(image, y, "sampled", positions=places)
-        own = gradient(loss(log_p, glance.log_pi, counted_words(y), baseline), model)
+        grads = gradient(loss(log_p, glance.log_pi, counted_words(y), baseline), model)
         weight = glance.log_pi.sum().exp().detach()
-        mean = [m + weight * g for m, g in zip(mean, own, strict=True)]
+        mean = [m + weight * g for m, g in zip(mean, grads, strict=True)]
     return mean
 
 
@@ -73,9 +79,9 @@ def test_reinforce_is_the_gradient_of_the_bound(model, image, words, baseline):
     y = torch.tensor([[words]])
     count = int(counted_words(y).sum())
     exact = gradient(-bound(model, image, y) / count, model)
-    found = expected(model, image, y, torch.tensor(baseline))
+    result = expected(model, image, y, torch.tensor(baseline))
     assert max(float(g.abs().max()) for g in exact) > 1e-3
-    assert difference(exact, found) < 1e-12
+    assert difference(exact, result) < 1e-12
 
 
 def test_the_released_estimator_is_not(model, image):
@@ -149,9 +155,9 @@ def test_captions_of_an_image_share_its_features_and_nothing_else(model, chance)
     y = torch.tensor([[(4, 5, END), (6, END, PAD)], [(5, 5, END), (4, END, PAD)]])
     log_p, glance = model.log_prob(a, y, "soft")
     for i, k in itertools.product(range(2), range(2)):
-        alone, own = model.log_prob(a[i : i + 1], y[i : i + 1, k : k + 1], "soft")
+        alone, grads = model.log_prob(a[i : i + 1], y[i : i + 1, k : k + 1], "soft")
         assert torch.allclose(log_p[i, k], alone[0, 0])
-        assert torch.allclose(glance.alpha[i, k], own.alpha[0, 0])
+        assert torch.allclose(glance.alpha[i, k], grads.alpha[0, 0])
 
 
 def test_losses_count_words_and_neither_padding_nor_unknown_ones():
@@ -161,8 +167,8 @@ def test_losses_count_words_and_neither_padding_nor_unknown_ones():
     log_pi = torch.tensor([[[-0.5, -0.25, -2.0, -9.0]]])
     # to go: -4, -3, -3, 0; words left: 2, 1, 1, 0; less the baseline of -1 a word
     advantage = (-4 + 2) * -0.5 + (-3 + 1) * -0.25 + (-3 + 1) * -2.0
-    found = float(sampled_loss(log_p, log_pi, counted_words(y), torch.tensor(-1.0)))
-    assert found == pytest.approx(-(-4.0 + advantage) / 2)
+    result = float(sampled_loss(log_p, log_pi, counted_words(y), torch.tensor(-1.0)))
+    assert result == pytest.approx(-(-4.0 + advantage) / 2)
 
 
 @pytest.mark.parametrize("look", ["soft", "top"])
@@ -170,11 +176,13 @@ def test_generated_captions_have_the_probability_of_reading_them(model, chance, 
     a = torch.randn(3, PLACES, D, generator=chance, dtype=torch.float64)
     speaking = CaptionDecoder(model, a, look)
     rows = torch.tensor([2, 0, 1])
-    for said in (greedy(speaking, rows, most=5), beam_search(speaking, rows, most=5, width=3)):
-        for k, words in enumerate(said.words):
+    for decoded in (greedy(speaking, rows, most=5), beam_search(speaking, rows, most=5, width=3)):
+        for k, words in enumerate(decoded.words):
             y = torch.tensor([[[*words, END][:5]]])
             log_p, _ = model.log_prob(a[rows[k : k + 1]], y, look)
-            assert float(log_p.detach().sum()) == pytest.approx(float(said.log_prob[k]), abs=1e-9)
+            assert float(log_p.detach().sum()) == pytest.approx(
+                float(decoded.log_prob[k]), abs=1e-9
+            )
 
 
 def test_a_wider_beam_finds_what_enumeration_finds(model, chance):
@@ -182,10 +190,10 @@ def test_a_wider_beam_finds_what_enumeration_finds(model, chance):
     allowed = [w for w in range(WORDS) if w not in (PAD, START)]
     best, most = None, -torch.inf
     for words in itertools.product(allowed, repeat=2):
-        kept = words[: words.index(END) + 1] if END in words else words
-        log_p, _ = model.log_prob(a, torch.tensor([[kept]]), "soft")
-        rank = float(log_p.detach().sum()) / len(kept)
+        prefix = words[: words.index(END) + 1] if END in words else words
+        log_p, _ = model.log_prob(a, torch.tensor([[prefix]]), "soft")
+        rank = float(log_p.detach().sum()) / len(prefix)
         if rank > most:
-            best, most = [w for w in kept if w != END], rank
-    said = beam_search(CaptionDecoder(model, a, "soft"), torch.arange(1), most=2, width=49)
-    assert said.words == [best]
+            best, most = [w for w in prefix if w != END], rank
+    decoded = beam_search(CaptionDecoder(model, a, "soft"), torch.arange(1), most=2, width=49)
+    assert decoded.words == [best]

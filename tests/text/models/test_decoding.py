@@ -16,7 +16,7 @@ SAYABLE = [word for word in range(WORDS) if word not in (PAD, START)]
 WITHOUT_END = [word for word in SAYABLE if word != END]
 
 
-def made(seed, scale=4.0):
+def build_model(seed, scale=4.0):
     """A small model with large weights, so that its choices differ."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -43,31 +43,33 @@ def everything():
 
 
 def best(model, x, by_length):
-    found = [
+    result = [
         (score / (len(words) if by_length else 1), score, words)
         for texts in everything()
         for words, score in zip(texts, log_prob(model, x, texts), strict=True)
     ]
-    _, score, words = max(found)
+    _, score, words = max(result)
     return [w for w in words if w != END], score
 
 
 @pytest.mark.parametrize("by_length", [True, False])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_wide_beam_finds_the_best_of_all_translations(seed, by_length):
-    model = made(seed)
+    model = build_model(seed)
     x, mask = SOURCE.padded(torch.arange(len(SOURCE)))
-    said = beam_search(model, x, mask, most=MOST, width=len(SAYABLE) ** MOST, by_length=by_length)
-    for b, (words, score) in enumerate(zip(said.words, said.log_prob.tolist(), strict=True)):
-        wanted, reached = best(model, SOURCE[b], by_length)
-        assert words == wanted
+    decoded = beam_search(
+        model, x, mask, most=MOST, width=len(SAYABLE) ** MOST, by_length=by_length
+    )
+    for b, (words, score) in enumerate(zip(decoded.words, decoded.log_prob.tolist(), strict=True)):
+        expected, reached = best(model, SOURCE[b], by_length)
+        assert words == expected
         assert score == pytest.approx(reached, abs=1e-9)
 
 
 @pytest.mark.parametrize("by_length", [True, False])
 @pytest.mark.parametrize("seed", range(5))
 def test_a_beam_of_one_is_greedy(seed, by_length):
-    model = made(seed)
+    model = build_model(seed)
     x, mask = SOURCE.padded(torch.arange(len(SOURCE)))
     plain = greedy(model, x, mask, most=8)
     beam = beam_search(model, x, mask, most=8, width=1, by_length=by_length)
@@ -78,7 +80,7 @@ def test_a_beam_of_one_is_greedy(seed, by_length):
 @torch.no_grad()
 @pytest.mark.parametrize("seed", range(5))
 def test_greedy_takes_the_top_word_of_the_teacher_forced_pass(seed):
-    model = made(seed)
+    model = build_model(seed)
     for b in range(len(SOURCE)):
         x, words = torch.tensor([SOURCE[b]]), []
         for _ in range(6):
@@ -87,20 +89,20 @@ def test_greedy_takes_the_top_word_of_the_teacher_forced_pass(seed):
             words.append(word)
             if word == END:
                 break
-        said = greedy(model, x, most=6)
-        assert said.words == [[w for w in words if w != END]]
-        assert float(said.log_prob) == pytest.approx(log_prob(model, SOURCE[b], [words])[0])
+        decoded = greedy(model, x, most=6)
+        assert decoded.words == [[w for w in words if w != END]]
+        assert float(decoded.log_prob) == pytest.approx(log_prob(model, SOURCE[b], [words])[0])
 
 
 def test_a_wider_beam_is_no_worse_here():
     scores = {}
     for width in (1, 3, 30):
-        found = [
-            beam_search(made(seed), SOURCE.padded(torch.tensor([0]))[0], most=4, width=width,
+        result = [
+            beam_search(build_model(seed), SOURCE.padded(torch.tensor([0]))[0], most=4, width=width,
                         by_length=False).log_prob
             for seed in range(8)
         ]  # fmt: skip
-        scores[width] = torch.stack(found)
+        scores[width] = torch.stack(result)
     assert (scores[30] >= scores[1] - 1e-12).all()
     assert (scores[3] > scores[1] + 1e-6).any()
 
@@ -108,7 +110,7 @@ def test_a_wider_beam_is_no_worse_here():
 @pytest.mark.parametrize("decode", [greedy, beam_search])
 @pytest.mark.parametrize("seed", range(4))
 def test_a_sentence_is_translated_alike_alone_and_in_a_batch(decode, seed):
-    model = made(seed)
+    model = build_model(seed)
     x, mask = SOURCE.padded(torch.arange(len(SOURCE)))
     together = decode(model, torch.where(mask, x, 5), mask, most=7)
     for b in range(len(SOURCE)):
@@ -120,15 +122,18 @@ def test_a_sentence_is_translated_alike_alone_and_in_a_batch(decode, seed):
 def test_nothing_is_said_beyond_the_limit_and_no_marks():
     for seed in range(10):
         x, mask = SOURCE.padded(torch.arange(len(SOURCE)))
-        for said in (greedy(made(seed), x, mask, most=3), beam_search(made(seed), x, mask, most=3)):
-            assert all(len(words) <= 3 for words in said.words)
-            assert all(word in WITHOUT_END for words in said.words for word in words)
+        for decoded in (
+            greedy(build_model(seed), x, mask, most=3),
+            beam_search(build_model(seed), x, mask, most=3),
+        ):
+            assert all(len(words) <= 3 for words in decoded.words)
+            assert all(word in WITHOUT_END for words in decoded.words for word in words)
 
 
 @pytest.mark.parametrize(("width", "decode"), [(1, greedy), (5, beam_search)])
 def test_translations_come_in_the_order_of_the_sentences(monkeypatch, width, decode):
     monkeypatch.setattr("foveate.text.models.decoding.SIZE", 2)
-    model = made(3)
+    model = build_model(3)
     together = translate(model, SOURCE, most=6, width=width)
     alone = [decode(model, torch.tensor([SOURCE[b]]), most=6).words[0] for b in range(4)]
     assert together == alone
@@ -138,6 +143,6 @@ def test_translations_come_in_the_order_of_the_sentences(monkeypatch, width, dec
 def test_limits_are_checked():
     x = torch.tensor([[4]])
     with pytest.raises(FoveateError, match="at least one word"):
-        greedy(made(0), x, most=0)
+        greedy(build_model(0), x, most=0)
     with pytest.raises(FoveateError, match="one hypothesis, got 0"):
-        beam_search(made(0), x, most=2, width=0)
+        beam_search(build_model(0), x, most=2, width=0)

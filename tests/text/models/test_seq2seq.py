@@ -24,7 +24,7 @@ SOURCE = Tokens.of([[4, 5, 6, 7, 5], [8], [9, 10, 4]])
 TARGET = Tokens.of([[4, 5], [6, 4, 5, 6], [5, 6, 3]])
 
 
-def made(seed=0, **kind):
+def build_model(seed=0, **kind):
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return Seq2Seq(WORDS, D, **kind).double()
@@ -32,7 +32,7 @@ def made(seed=0, **kind):
 
 @pytest.fixture(params=KINDS)
 def model(request):
-    return made(**KINDS[request.param])
+    return build_model(**KINDS[request.param])
 
 
 def cell(layer, x, h, c):
@@ -54,7 +54,7 @@ def run(layer, inputs, state):
 
 def by_hand(model, x, y_in):
     """Encoder states, decoder states, attention and probabilities of one pair, word by word."""
-    own = model.table if model.own is None else model.own
+    table = model.table if model.own is None else model.own
     zero = torch.zeros(D, dtype=torch.float64)
     states, ends = [model.table[i] for i in x], []
     for level in model.encoder.levels:
@@ -66,11 +66,11 @@ def by_hand(model, x, y_in):
         else:
             states = forth
         ends.append(end)
-    said = [own[i] for i in y_in]
+    words = [table[i] for i in y_in]
     for level, end in zip(model.decoder.levels, ends, strict=True):
-        said, _ = run(level.forth, said, end)
+        words, _ = run(level.forth, words, end)
     alphas, probabilities = [], []
-    for s in said:
+    for s in words:
         context = torch.zeros(D, dtype=torch.float64)
         for head in model.heads:
             scores = torch.stack([head(s) @ h for h in states])
@@ -83,7 +83,7 @@ def by_hand(model, x, y_in):
         if model.contexts == "mean":
             context = context / len(model.heads)
         probabilities.append(network(model, context, s))
-    return states, said, alphas, torch.stack(probabilities)
+    return states, words, alphas, torch.stack(probabilities)
 
 
 def network(model, context, s):
@@ -107,8 +107,8 @@ def test_every_pair_of_a_padded_batch_equals_the_plain_loop(model):
     p = model(x, shifted(y), mask).softmax(-1)
     for b in range(3):
         L, T = len(SOURCE[b]), len(TARGET[b])
-        _, s, alphas, wanted = by_hand(model, SOURCE[b], [START, *TARGET[b][:-1]])
-        torch.testing.assert_close(p[b, :T], wanted)
+        _, s, alphas, target = by_hand(model, SOURCE[b], [START, *TARGET[b][:-1]])
+        torch.testing.assert_close(p[b, :T], target)
         torch.testing.assert_close(reading.s[b, :T], torch.stack(s))
         heads = torch.stack(alphas).view(T, len(model.heads), L).transpose(0, 1)
         torch.testing.assert_close(reading.alpha[:, b, :T, :L], heads)
@@ -127,7 +127,7 @@ def test_a_pair_gives_the_same_numbers_alone_and_in_any_batch(model):
 
 
 def test_padding_has_no_gradient():
-    model = made(**KINDS["translation"])
+    model = build_model(**KINDS["translation"])
     x, mask, y, real = batch([0, 1])
     x = torch.where(mask, x, 10)  # word 10 is in the padding alone
     scores = model(x, shifted(y), mask)
@@ -140,27 +140,27 @@ def test_padding_has_no_gradient():
 def test_evidence_is_the_output_for_a_single_state(model):
     x, mask, y, real = batch([0, 1, 2])
     reading = model.read(x, shifted(y), mask)
-    wanted = real[:, :, None] & mask[:, None, :]
-    found = model.evidence(reading, y, wanted).tolist()
+    target = real[:, :, None] & mask[:, None, :]
+    result = model.evidence(reading, y, target).tolist()
     expected = []
     for b in range(3):
-        states, said, _, _ = by_hand(model, SOURCE[b], [START, *TARGET[b][:-1]])
-        for s, word in zip(said, TARGET[b], strict=True):
+        states, words, _, _ = by_hand(model, SOURCE[b], [START, *TARGET[b][:-1]])
+        for s, word in zip(words, TARGET[b], strict=True):
             for h in states:
                 expected.append(math.log(network(model, model.narrow(h), s)[word]))
-    assert found == pytest.approx(expected, abs=1e-12)
+    assert result == pytest.approx(expected, abs=1e-12)
 
 
 @torch.no_grad()
 def test_evidence_in_chunks_is_evidence_at_once(monkeypatch):
-    model = made(**KINDS["translation"])
+    model = build_model(**KINDS["translation"])
     x, mask, y, real = batch([0, 1, 2])
     reading = model.read(x, shifted(y), mask)
-    wanted = real[:, :, None] & mask[:, None, :]
-    whole = model.evidence(reading, y, wanted)
+    target = real[:, :, None] & mask[:, None, :]
+    whole = model.evidence(reading, y, target)
     monkeypatch.setattr("foveate.text.models.seq2seq.ROWS", 3)
-    torch.testing.assert_close(model.evidence(reading, y, wanted), whole)
-    assert model.evidence(reading, y, torch.zeros_like(wanted)).shape == (0,)
+    torch.testing.assert_close(model.evidence(reading, y, target), whole)
+    assert model.evidence(reading, y, torch.zeros_like(target)).shape == (0,)
 
 
 @torch.no_grad()
@@ -187,7 +187,7 @@ def test_the_published_number_of_parameters():
 
 
 def test_the_target_has_a_separate_vocabulary():
-    model = made(outputs=7)
+    model = build_model(outputs=7)
     assert model.table.shape == (WORDS, D)
     assert model.own.shape == (7, D)
     x, mask, y, _ = batch([0, 1])
@@ -199,7 +199,7 @@ def test_the_target_has_a_separate_vocabulary():
 
 
 def test_dropout_is_decided_by_its_generator_alone():
-    model = made(**KINDS["translation"], dropout=0.5)
+    model = build_model(**KINDS["translation"], dropout=0.5)
     x, mask, y, _ = batch([0, 1, 2])
 
     def scores(seed):
@@ -214,7 +214,7 @@ def test_dropout_is_decided_by_its_generator_alone():
 
 
 def test_gradients_agree_with_the_plain_loop():
-    model = made(**KINDS["translation"])
+    model = build_model(**KINDS["translation"])
     x, mask, y, real = batch([0, 1])
     names, parameters = zip(*model.named_parameters(), strict=True)
     loss = nn.functional.cross_entropy(model(x, shifted(y), mask)[real], y[real], reduction="sum")
@@ -224,11 +224,11 @@ def test_gradients_agree_with_the_plain_loop():
         p = by_hand(model, SOURCE[b], [START, *TARGET[b][:-1]])[3]
         plain = plain - sum(p[t, word].log() for t, word in enumerate(TARGET[b]))
     for name, ours, theirs in zip(names, fast, torch.autograd.grad(plain, parameters), strict=True):
-        torch.testing.assert_close(ours, theirs, msg=lambda said, name=name: f"{name}: {said}")
+        torch.testing.assert_close(ours, theirs, msg=lambda words, name=name: f"{name}: {words}")
 
 
 def test_a_gru_model_equals_the_plain_equations():
-    model = made(cell="gru")
+    model = build_model(cell="gru")
     x, y_in = torch.tensor([[4, 5, 6]]), torch.tensor([[START, 7]])
 
     def run_gru(rnn, ids, h):
@@ -250,7 +250,7 @@ def test_a_gru_model_equals_the_plain_equations():
 
 def test_a_gru_model_rejects_several_layers_and_padding():
     with pytest.raises(FoveateError, match="one layer in one direction"):
-        made(cell="gru", layers=2)
+        build_model(cell="gru", layers=2)
     mask = torch.tensor([[True, True], [True, False]])
     with pytest.raises(FoveateError, match="equal length"):
-        made(cell="gru")(torch.full((2, 2), 4), torch.full((2, 2), 4), mask)
+        build_model(cell="gru")(torch.full((2, 2), 4), torch.full((2, 2), 4), mask)

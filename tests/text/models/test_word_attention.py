@@ -18,10 +18,12 @@ WORDS, TOPICS = 11, 3
 def model(kind: str = "tc", seed: int = 0, **how) -> WordAttention:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        made = WordAttention(WORDS, classifier(kind, 10, TOPICS), embedding_sd=0.7, **how).double()
+        build_model = WordAttention(
+            WORDS, classifier(kind, 10, TOPICS), embedding_sd=0.7, **how
+        ).double()
         with torch.no_grad():
-            made.keys += torch.randn(made.keys.shape, dtype=torch.float64)
-    return made
+            build_model.keys += torch.randn(build_model.keys.shape, dtype=torch.float64)
+    return build_model
 
 
 def text(chance: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
@@ -30,21 +32,24 @@ def text(chance: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
     return index, mask, torch.randint(TOPICS, (6,), generator=chance)
 
 
-def loss(made: WordAttention, x, y: Tensor, mask: Tensor | None) -> Tensor:
-    focus = made.attend(x, mask)
-    return Soft().loss(focus.alpha, focus.h, made.g, y)
+def loss(build_model: WordAttention, x, y: Tensor, mask: Tensor | None) -> Tensor:
+    focus = build_model.attend(x, mask)
+    return Soft().loss(focus.alpha, focus.h, build_model.g, y)
 
 
-def by_hand(made: WordAttention, words: list[int], y: int) -> float:
+def by_hand(build_model: WordAttention, words: list[int], y: int) -> float:
     """The loss of one sentence, a number at a time."""
-    q = made.query.tolist()
-    e = [math.exp(sum(a * b for a, b in zip(q, made.keys[w].tolist(), strict=True))) for w in words]
+    q = build_model.query.tolist()
+    e = [
+        math.exp(sum(a * b for a, b in zip(q, build_model.keys[w].tolist(), strict=True)))
+        for w in words
+    ]
     context = [
-        sum(e[j] * made.embeddings[w, k].item() for j, w in enumerate(words)) / sum(e)
+        sum(e[j] * build_model.embeddings[w, k].item() for j, w in enumerate(words)) / sum(e)
         for k in range(10)
     ]
     x = context
-    for layer in made.g:
+    for layer in build_model.g:
         if isinstance(layer, torch.nn.ReLU):
             x = [max(0.0, v) for v in x]
             continue
@@ -59,48 +64,52 @@ def by_hand(made: WordAttention, words: list[int], y: int) -> float:
 
 @pytest.mark.parametrize("kind", ["fc", "tc", "tl"])
 def test_the_model_is_its_plain_loop_twin(kind: str, chance: torch.Generator) -> None:
-    made, (index, mask, y) = model(kind), text(chance)
+    build_model, (index, mask, y) = model(kind), text(chance)
     expected = [
-        by_hand(made, row[keep].tolist(), int(label))
+        by_hand(build_model, row[keep].tolist(), int(label))
         for row, keep, label in zip(index, mask, y, strict=True)
     ]
-    got = loss(made, index, y, mask)
+    got = loss(build_model, index, y, mask)
     torch.testing.assert_close(got, torch.tensor(expected, dtype=torch.float64))
 
 
 def test_ids_and_an_index_into_the_vocabulary_read_alike(chance: torch.Generator) -> None:
-    made, (index, mask, y) = model(), text(chance)
-    plain = loss(made, index, y, mask)
+    build_model, (index, mask, y) = model(), text(chance)
+    plain = loss(build_model, index, y, mask)
     for bank in (torch.arange(WORDS), torch.arange(WORDS).double()):  # a pile makes floats of ids
-        torch.testing.assert_close(loss(made, Mosaics(bank, index), y, mask), plain)
+        torch.testing.assert_close(loss(build_model, Mosaics(bank, index), y, mask), plain)
 
 
 def test_padding_never_leaks(chance: torch.Generator) -> None:
-    made, (index, mask, y) = model(frozen=()), text(chance)
+    build_model, (index, mask, y) = model(frozen=()), text(chance)
     index = index % (WORDS - 1)
     padded = torch.where(mask, index, WORDS - 1)
     with torch.no_grad():
-        made.embeddings[WORDS - 1], made.keys[WORDS - 1] = 1e6, 1e3
-    torch.testing.assert_close(loss(made, padded, y, mask), loss(made, index, y, mask))
-    loss(made, padded, y, mask).sum().backward()
-    assert (made.embeddings.grad[WORDS - 1] == 0).all()
-    assert (made.keys.grad[WORDS - 1] == 0).all()
-    assert (made.embeddings.grad[:-1] != 0).any()
+        build_model.embeddings[WORDS - 1], build_model.keys[WORDS - 1] = 1e6, 1e3
+    torch.testing.assert_close(
+        loss(build_model, padded, y, mask), loss(build_model, index, y, mask)
+    )
+    loss(build_model, padded, y, mask).sum().backward()
+    assert (build_model.embeddings.grad[WORDS - 1] == 0).all()
+    assert (build_model.keys.grad[WORDS - 1] == 0).all()
+    assert (build_model.embeddings.grad[:-1] != 0).any()
 
 
 @pytest.mark.parametrize("kind", ["fc", "tc", "tl"])
 def test_gradients_are_the_rates_of_the_identity(kind: str) -> None:
     """dν_t = E[a_t h] and ds_t = ‖q‖² E[a_t (ν_t − ν̄)ᵀ h], with h = −∂ℓ/∂ν̄. [lu21] Sec. 4"""
     bag = topic_words("train", n=40, m=3, topics=TOPICS, per_topic=1, others=8)
-    made = model(kind)
-    focus = made.attend(bag.x, None)
-    context = torch.einsum("bm,bmd->bd", focus.alpha, made.embeddings[bag.x.index]).detach()
+    build_model = model(kind)
+    focus = build_model.attend(bag.x, None)
+    context = torch.einsum("bm,bmd->bd", focus.alpha, build_model.embeddings[bag.x.index]).detach()
     context.requires_grad_()
-    log_p = made.g(context).log_softmax(-1)
+    log_p = build_model.g(context).log_softmax(-1)
     h = -torch.autograd.grad(-log_p[torch.arange(40), bag.y].sum(), context)[0]
-    mean = loss(made, bag.x, bag.y, None).mean()
-    d_nu, d_key = (-g for g in torch.autograd.grad(mean, [made.embeddings, made.keys]))
-    q, nu = made.query, made.embeddings
+    mean = loss(build_model, bag.x, bag.y, None).mean()
+    d_nu, d_key = (
+        -g for g in torch.autograd.grad(mean, [build_model.embeddings, build_model.keys])
+    )
+    q, nu = build_model.query, build_model.embeddings
     for t in range(TOPICS):
         a_t = (focus.alpha * (bag.x.index == t)).sum(1)
         torch.testing.assert_close(d_nu[t], (a_t[:, None] * h).mean(0))
@@ -132,11 +141,11 @@ def test_the_fixed_classifier_is_normal_with_a_diagonal_of_ones() -> None:
 def test_the_start_is_the_published_one() -> None:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        made = WordAttention(5000, classifier("tl", 10, 4), key=2000).requires_grad_(False)
-    assert (made.keys == 0).all()
-    assert made.embeddings.std() == pytest.approx(1e-6, rel=0.02)
-    assert made.query.std() == pytest.approx(0.3, rel=0.05)
-    assert [getattr(layer, "out_features", None) for layer in made.g] == [HIDDEN, None, 4]
+        build_model = WordAttention(5000, classifier("tl", 10, 4), key=2000).requires_grad_(False)
+    assert (build_model.keys == 0).all()
+    assert build_model.embeddings.std() == pytest.approx(1e-6, rel=0.02)
+    assert build_model.query.std() == pytest.approx(0.3, rel=0.05)
+    assert [getattr(layer, "out_features", None) for layer in build_model.g] == [HIDDEN, None, 4]
 
 
 def test_an_unknown_classifier_is_named() -> None:

@@ -22,7 +22,7 @@ KINDS = {
 }
 
 
-def made(**kind):
+def make_model(**kind):
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         return Seq2Seq(WORDS, D, **kind).double()
@@ -32,7 +32,7 @@ def made(**kind):
 def model(request, monkeypatch):
     for size in ("SIZE", "INFLUENCE_BATCH"):  # several batches, some padded
         monkeypatch.setattr(probes, size, 2)
-    return made(**KINDS[request.param])
+    return make_model(**KINDS[request.param])
 
 
 def alone(i):
@@ -62,8 +62,8 @@ def test_attention_of_every_pair_in_order(model):
     tables = probes.read_attention(model, SOURCE, TARGET)
     for i in range(5):
         x, _, before = alone(i)
-        wanted = model.read(x, before).alpha[:, 0].mean(0)[: len(TARGET[i])]
-        np.testing.assert_allclose(tables[i], wanted.numpy(), atol=1e-12)
+        expected = model.read(x, before).alpha[:, 0].mean(0)[: len(TARGET[i])]
+        np.testing.assert_allclose(tables[i], expected.numpy(), atol=1e-12)
 
 
 @torch.no_grad()
@@ -75,8 +75,8 @@ def test_evidence_by_looking_at_one_state_alone(model):
         for t, word in enumerate(TARGET[i]):
             for place in range(len(SOURCE[i])):
                 scores = model.logits(reading.h[0, place], reading.s[0, t])
-                wanted = float(scores.log_softmax(-1)[word])
-                assert tables[i][t, place] == pytest.approx(wanted, abs=1e-12)
+                expected = float(scores.log_softmax(-1)[word])
+                assert tables[i][t, place] == pytest.approx(expected, abs=1e-12)
 
 
 @torch.no_grad()
@@ -87,9 +87,9 @@ def test_performance_counts_words_and_end(model):
         scores = model(x, before)[0].log_softmax(-1)
         right += (scores.argmax(-1) == y[0]).tolist()
         losses += (-scores[torch.arange(len(y[0])), y[0]]).tolist()
-    found = probes.performance(model, SOURCE, TARGET)
-    assert found.accuracy == pytest.approx(np.mean(right))
-    assert found.loss == pytest.approx(np.mean(losses))
+    result = probes.performance(model, SOURCE, TARGET)
+    assert result.accuracy == pytest.approx(np.mean(right))
+    assert result.loss == pytest.approx(np.mean(losses))
 
 
 def loss_of(model, i, t, change, place):
@@ -117,7 +117,7 @@ def test_influence_is_the_loss_decrease_per_embedding_scale(model):
 
 
 def test_influence_adds_up_to_the_gradient_of_the_table():
-    model = made(readout="relu", outputs=WORDS)
+    model = make_model(readout="relu", outputs=WORDS)
     tables = probes.influence(model, SOURCE, TARGET)
     for i in (0, 3):  # with a word that occurs twice
         x, y, before = alone(i)
@@ -136,7 +136,7 @@ def test_links_lead_to_the_largest_value_of_a_row():
 
 
 def test_influence_leaves_no_gradients_behind():
-    model = made(readout="relu")
+    model = make_model(readout="relu")
     probes.influence(model, SOURCE, TARGET)
     assert all(parameter.grad is None for parameter in model.parameters())
 
@@ -153,8 +153,8 @@ def test_the_proxy_gives_evidence_of_single_words(monkeypatch):
         for t, y in enumerate(TARGET[i]):
             for place, x in enumerate(SOURCE[i]):
                 scores = proxy.weight @ proxy.table[x]
-                wanted = float(scores.log_softmax(0)[y])
-                assert tables[i][t, place] == pytest.approx(wanted, abs=1e-12)
+                expected = float(scores.log_softmax(0)[y])
+                assert tables[i][t, place] == pytest.approx(expected, abs=1e-12)
 
 
 def test_the_words_before_a_place_begin_with_start():

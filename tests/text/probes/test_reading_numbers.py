@@ -77,7 +77,7 @@ def test_rationales_are_read_by_words(tmp_path):
         read_rationales(path, "text", "why")
 
 
-def made(classes):
+def make_model(classes):
     return built(lambda: Reader(9, embedding=4, d=3, classes=classes).double(), "t", classes)
 
 
@@ -86,7 +86,7 @@ TEXTS, LABELS = Tokens.of([[4, 5, 6], [7], [8, 4]]), torch.tensor([0, 2, 1])
 
 @torch.no_grad()
 def test_probes_of_three_classes_are_softmax_probabilities():
-    model = made(3)
+    model = make_model(3)
     probes = probe_texts(model, TEXTS, LABELS)
     for n in range(3):
         ids = torch.tensor([TEXTS[n]])
@@ -104,7 +104,7 @@ START_OF = TEXTS.start.tolist()
 
 
 def test_influence_of_three_classes_is_the_gradient():
-    model = made(3)
+    model = make_model(3)
     delta = influence(model, TEXTS, LABELS)
     e = model.table.detach()[TEXTS.ids].requires_grad_()
     loss = 0.0
@@ -123,7 +123,7 @@ def test_two_scores_and_one_logit_have_the_same_log_odds():
 
 @pytest.mark.parametrize("classes", [2, 3])
 def test_a_stored_reader_reads_the_same(tmp_path, classes):
-    vocabulary, model = Vocabulary(["a", "b", "c", "d", "e"]), made(classes).float()
+    vocabulary, model = Vocabulary(["a", "b", "c", "d", "e"]), make_model(classes).float()
     save_reader(tmp_path / "m.safetensors", model, vocabulary, [*"xyz"][:classes])
     stored = load_reader(tmp_path / "m.safetensors")
     ids = torch.tensor([[4, 5, 8]])

@@ -49,14 +49,14 @@ def test_influence_is_the_gain_as_one_embedding_grows(cells):
     eps = 1e-5
     for k in range(len(TOKENS)):
         ids = torch.tensor([TOKENS[k]])
-        own = torch.arange(ids.shape[1])[None]
+        positions = torch.arange(ids.shape[1])[None]
         for place in range(ids.shape[1]):
             gains = []
             for sign in (1, -1):
                 table = model.table.detach()[ids[0]].clone()
                 table[place] *= 1 + sign * eps
                 with torch.no_grad():
-                    logit = model(own, None, table).logit * (2 * Y[k] - 1)
+                    logit = model(positions, None, table).logit * (2 * Y[k] - 1)
                 gains.append(float(torch.nn.functional.logsigmoid(logit)))
             slope = (gains[0] - gains[1]) / (2 * eps)
             assert delta[int(TOKENS.start[k]) + place] == pytest.approx(slope, rel=1e-4, abs=1e-8)

@@ -25,11 +25,11 @@ def test_groups_hold_every_cell_once(drawn, held):
         patch.setattr(module, "CELLS", 0)
         patch.setattr(module, "MAX_HELD_CELLS", 1 << 20 if held else 0)
         groups = cell_groups(source, target, (7, 7), rows)
-        made = list(groups())
+        all_groups = list(groups())
         again = list(groups())
     assert np.array_equal(rows.words, np.sort(target.ids.numpy()))
     counts = Counter()
-    for group in made:
+    for group in all_groups:
         cells = group.cells.tocoo()
         for k, row, times in zip(*cells.coords, cells.data, strict=True):
             i, o = divmod(int(group.keys[k]), 7)
@@ -37,7 +37,7 @@ def test_groups_hold_every_cell_once(drawn, held):
             counts[i, o, int(rows.pair[row])] += int(times)
     expected = Counter((i, o, n) for n, (x, y) in enumerate(drawn) for o in y for i in x)
     assert counts == expected
-    keys = np.concatenate([group.keys for group in made])
+    keys = np.concatenate([group.keys for group in all_groups])
     assert (np.diff(keys) > 0).all()
     assert np.array_equal(keys, np.concatenate([group.keys for group in again]))
 

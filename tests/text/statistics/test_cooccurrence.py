@@ -61,12 +61,12 @@ def permutations(n, words, length, chance, sets=1):
 @given(pairs)
 def test_the_count_table_is_the_sum_over_pairs_and_positions(drawn):
     source, target = as_tokens(drawn)
-    found = count_table(source, target, (5, 5))
-    np.testing.assert_allclose(found.toarray(), by_loops(drawn), rtol=1e-12)
+    result = count_table(source, target, (5, 5))
+    np.testing.assert_allclose(result.toarray(), by_loops(drawn), rtol=1e-12)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cells.chunks, "__defaults__", (7,))
         parts = count_table(source, target, (5, 5))
-    np.testing.assert_allclose(parts.toarray(), found.toarray(), rtol=1e-12)
+    np.testing.assert_allclose(parts.toarray(), result.toarray(), rtol=1e-12)
 
 
 @few
@@ -80,19 +80,19 @@ def test_every_text_adds_as_much_as_it_has_output_words(drawn):
 
 @few
 @given(pairs, pairs, st.sampled_from([0.0, 0.5, 3.0]))
-def test_beliefs_are_smoothed_translations(seen, asked, kappa):
+def test_beliefs_are_smoothed_translations(seen, query, kappa):
     """The table comes from other pairs than those it is asked of, so that entries are missing."""
     table = by_loops(seen)
-    found = translation_probabilities(
-        count_table(*as_tokens(seen), (5, 5)), *as_tokens(asked), smoothing=kappa
+    result = translation_probabilities(
+        count_table(*as_tokens(seen), (5, 5)), *as_tokens(query), smoothing=kappa
     )
     prior = table.sum(0) / table.sum()
-    for n, (x, y) in enumerate(asked):
+    for n, (x, y) in enumerate(query):
         for t, o in enumerate(y):
             for k, i in enumerate(x):
                 total = table[i].sum() + kappa
-                wanted = (table[i, o] + kappa * prior[o]) / total if total else 0.0
-                assert found[n][t, k] == pytest.approx(wanted)
+                expected = (table[i, o] + kappa * prior[o]) / total if total else 0.0
+                assert result[n][t, k] == pytest.approx(expected)
 
 
 @few
@@ -147,13 +147,13 @@ def test_permuting_deals_the_same_targets_again():
 def test_information_is_the_divergence_from_uniform(drawn):
     source, target = as_tokens(drawn)
     alpha = translation_probabilities(count_table(source, target, (5, 5)), source, target).shares()
-    wanted = [
+    expected = [
         sum(a * np.log(a * len(row)) for a in row if a > 0)
         for i in range(len(alpha))
         for row in alpha[i]
     ]
-    np.testing.assert_allclose(information(alpha), wanted, atol=1e-12)
-    assert by_word(terms(alpha), source, 5).sum() == pytest.approx(np.mean(wanted), abs=1e-12)
+    np.testing.assert_allclose(information(alpha), expected, atol=1e-12)
+    assert by_word(terms(alpha), source, 5).sum() == pytest.approx(np.mean(expected), abs=1e-12)
 
 
 def test_shared_information_of_a_table_with_itself_is_half_of_chi_squared():
@@ -161,12 +161,12 @@ def test_shared_information_of_a_table_with_itself_is_half_of_chi_squared():
     source = Tokens.of([[0, 1, 2], [3, 4]])
     near = Tables.of([1 + 0.01 * rng.standard_normal((2, 3)), 1 + 0.01 * rng.random((1, 2))])
     alpha = near.shares()
-    found = shared_information(alpha, alpha)
+    result = shared_information(alpha, alpha)
     squares = alpha.filled((alpha.values - alpha.spread(1 / alpha.lengths)) ** 2).sums()
-    np.testing.assert_allclose(found, alpha.lengths * squares / 2)
-    np.testing.assert_allclose(found, information(alpha), rtol=0.05)
+    np.testing.assert_allclose(result, alpha.lengths * squares / 2)
+    np.testing.assert_allclose(result, information(alpha), rtol=0.05)
     by_words = by_word(shared_terms(alpha, alpha), source, 5)
-    assert by_words.sum() == pytest.approx(found.mean())
+    assert by_words.sum() == pytest.approx(result.mean())
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def oracle(crossing, order, size, kappa):
         for i in x:
             for o in y:
                 tables[fold[m], i, o] += 1 / len(x)
-    found = []
+    result = []
     for m in crossing.measured.tolist():
         x, y = crossing.source[m], crossing.target[int(order[m])]
         sides = []
@@ -63,8 +63,8 @@ def oracle(crossing, order, size, kappa):
             prior = C.sum(0) / C.sum()
             trans = [[(C[i, o] + kappa * prior[o]) / (C[i].sum() + kappa) for i in x] for o in y]
             sides.append(np.array([np.array(row) / np.mean(row) for row in trans]))
-        found.append(sides)
-    return found
+        result.append(sides)
+    return result
 
 
 @pytest.mark.parametrize("number", [0, 3])
@@ -72,17 +72,17 @@ def test_tables_share_no_sentence_with_what_they_measure(number):
     crossing = Crossing(*random_pairs(), (6, 4), "t", smoothing=2.0)
     order = crossing.order(number)
     measured = crossing.measure(order, crossing.tables(order))
-    wanted = oracle(crossing, order, (6, 4), crossing.kappa)
-    assert len(wanted) == len(crossing.measured) == 40
+    expected = oracle(crossing, order, (6, 4), crossing.kappa)
+    assert len(expected) == len(crossing.measured) == 40
     at = 0
-    for m, (one, other) in enumerate(wanted):
+    for m, (one, other) in enumerate(expected):
         np.testing.assert_allclose(measured.one[m], one, atol=1e-12)
         np.testing.assert_allclose(measured.other[m], other, atol=1e-12)
         for a, b in zip(one, other, strict=True):
             assert measured.information[at] == pytest.approx(np.mean((a - 1) * (b - 1)) / 2)
             assert measured.lift[at] == pytest.approx((b[a.argmax()] + a[b.argmax()]) / 2 - 1)
             at += 1
-    means = [np.mean((a - 1) * (b - 1)) / 2 for a, b in wanted]
+    means = [np.mean((a - 1) * (b - 1)) / 2 for a, b in expected]
     np.testing.assert_allclose(measured.by_sentence(measured.information), means, atol=1e-12)
 
 
@@ -122,33 +122,33 @@ def test_information_of_a_table_by_plain_loops():
 
 
 def test_permutations_are_equal_everywhere():
-    found = copies("permutation")
-    assert found.verdict == "unlikely"
-    assert (found.information, found.lift, found.z, found.without) == (0, 0, 0, 1)
-    assert "all positions are equal" in found.reason
-    assert found.words == ()
-    assert found.summary == "Attention is unlikely to be learnt."
+    result = copies("permutation")
+    assert result.verdict == "unlikely"
+    assert (result.information, result.lift, result.z, result.without) == (0, 0, 0, 1)
+    assert "all positions are equal" in result.reason
+    assert result.words == ()
+    assert result.summary == "Attention is unlikely to be learnt."
 
 
 def test_a_mixture_of_permutations_has_a_table_but_nothing_within_a_sentence():
-    found = copies("mixture")
-    assert found.verdict == "unlikely"
-    assert found.table == pytest.approx(0.5, abs=0.1)  # ρ is 2 within a set and 0 without
-    assert (found.information, found.lift) == (0, 0)
-    assert "all of them equally" in found.reason
+    result = copies("mixture")
+    assert result.verdict == "unlikely"
+    assert result.table == pytest.approx(0.5, abs=0.1)  # ρ is 2 within a set and 0 without
+    assert (result.information, result.lift) == (0, 0)
+    assert "all of them equally" in result.reason
 
 
 def test_a_subset_is_learnt_from_and_by_how_much():
     """The word to copy is worth 1, others (k−1)/(n−1): the chance that they are there as well."""
-    found, (k, n) = copies("subset"), (12, 18)
+    result, (k, n) = copies("subset"), (12, 18)
     other = (k - 1) / (n - 1)
     r = np.array([1, *[other] * (k - 1)])
     r /= r.mean()
-    assert found.verdict == "likely"
-    assert found.lift == pytest.approx(r[0] - 1, rel=0.05)
-    assert found.information == pytest.approx(np.mean((r - 1) ** 2) / 2, rel=0.1)
-    assert all(c.word == c.leads_to for c in found.words)
-    assert found.without == 0
+    assert result.verdict == "likely"
+    assert result.lift == pytest.approx(r[0] - 1, rel=0.05)
+    assert result.information == pytest.approx(np.mean((r - 1) ** 2) / 2, rel=0.1)
+    assert all(c.word == c.leads_to for c in result.words)
+    assert result.without == 0
 
 
 def test_order_is_not_seen():
@@ -159,16 +159,16 @@ def test_order_is_not_seen():
 
 def test_a_keyword_carries_all():
     texts = load_texts("keywords", train=800)
-    found = diagnose(
+    result = diagnose(
         texts.train, label_targets(texts.y_train), (texts.vocabulary.words, texts.classes)
     )
-    assert found.verdict == "likely"
-    assert (found.words[0].word, found.words[0].leads_to) == ("1", "with")
-    assert found.words[0].share > 0.9
-    assert found.words[0].trans == 1
-    assert found.words[0].times == int(texts.y_train.sum())
-    assert 0.4 < found.without < 0.6  # sentences without the keyword
-    best = found.examples[0]
+    assert result.verdict == "likely"
+    assert (result.words[0].word, result.words[0].leads_to) == ("1", "with")
+    assert result.words[0].share > 0.9
+    assert result.words[0].trans == 1
+    assert result.words[0].times == int(texts.y_train.sum())
+    assert 0.4 < result.without < 0.6  # sentences without the keyword
+    best = result.examples[0]
     assert best.target == ["with"]
     assert best.source[int(np.argmax(best.times))] == "1"
 
@@ -186,17 +186,17 @@ def noise(n, seed, labels=2):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_frequent_words_alone_are_no_information(seed):
-    found = diagnose(*noise(900, seed), (numerals(300), ["a", "b"]))
-    assert found.verdict == "unlikely"
-    assert abs(found.z) < 4
-    assert found.without > 0.85
+    result = diagnose(*noise(900, seed), (numerals(300), ["a", "b"]))
+    assert result.verdict == "unlikely"
+    assert abs(result.z) < 4
+    assert result.without > 0.85
 
 
 def test_few_sentences_cannot_tell():
-    found = diagnose(*noise(40, 0), (numerals(300), ["a", "b"]))
-    assert found.verdict == "may be"
-    assert "too few sentences" in found.reason
-    assert "more sentences" in found.advice[0]
+    result = diagnose(*noise(40, 0), (numerals(300), ["a", "b"]))
+    assert result.verdict == "may be"
+    assert "too few sentences" in result.reason
+    assert "more sentences" in result.advice[0]
 
 
 def test_the_seed_decides_all():
@@ -294,9 +294,9 @@ def test_the_scale_of_lifts_is_that_of_random_starts():
 def test_real_texts_promise_attention(name):
     texts = load_texts(name, train=4000, validation=1, least=1)
     y = label_targets(texts.y_train)
-    found = diagnose(texts.train, y, (texts.vocabulary.words, texts.classes))
-    assert found.verdict == "likely"
-    assert found.lift > 0.2
+    result = diagnose(texts.train, y, (texts.vocabulary.words, texts.classes))
+    assert result.verdict == "likely"
+    assert result.lift > 0.2
     shuffled = y.take(torch.randperm(len(y), generator=generator("shuffled", name)))
     control = diagnose(texts.train, shuffled, (texts.vocabulary.words, texts.classes))
     assert control.verdict != "likely"
@@ -306,7 +306,7 @@ def test_real_texts_promise_attention(name):
 def test_real_pairs_promise_attention():
     pairs = load_pairs("multi30k", unit="words", train=4000)
     words = pairs.source_vocabulary.words, pairs.target_vocabulary.words
-    found = diagnose(pairs.train.source, pairs.train.target, words)
-    assert found.verdict == "likely"
-    assert found.lift > 2
-    assert {"frau", "mann", "zwei", "drei", "hund"} & {c.leads_to for c in found.words}
+    result = diagnose(pairs.train.source, pairs.train.target, words)
+    assert result.verdict == "likely"
+    assert result.lift > 2
+    assert {"frau", "mann", "zwei", "drei", "hund"} & {c.leads_to for c in result.words}

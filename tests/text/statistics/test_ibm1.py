@@ -59,11 +59,11 @@ def test_em_is_the_textbooks(null, small, drawn, iterations):
             patch.setattr(cell_groups, "MAX_HELD_CELLS", 0)
         model = fit_ibm1(*as_tokens(drawn), (5, 5), iterations=iterations, null=null)
     trans, counts, history = by_loops(drawn, iterations, null)
-    for wanted, found in ((trans, model.table), (counts, model.counts)):
+    for expected, result in ((trans, model.table), (counts, model.counts)):
         full = np.zeros((5 + null, 5))
-        for cell, value in wanted.items():
+        for cell, value in expected.items():
             full[cell] = value
-        np.testing.assert_allclose(found.toarray(), full, rtol=1e-9, atol=1e-15)
+        np.testing.assert_allclose(result.toarray(), full, rtol=1e-9, atol=1e-15)
     np.testing.assert_allclose(model.log_likelihood, history, rtol=1e-12)
 
 
@@ -72,9 +72,9 @@ def test_em_is_the_textbooks(null, small, drawn, iterations):
 def test_the_first_counts_are_the_count_table(drawn):
     """[snell21] C9: from a uniform start, the E step of IBM Model 1 gives C."""
     source, target = as_tokens(drawn)
-    found = fit_ibm1(source, target, (5, 5), iterations=1).counts
-    wanted = count_table(source, target, (5, 5))
-    np.testing.assert_allclose(found.toarray(), wanted.toarray(), rtol=1e-13)
+    result = fit_ibm1(source, target, (5, 5), iterations=1).counts
+    expected = count_table(source, target, (5, 5))
+    np.testing.assert_allclose(result.toarray(), expected.toarray(), rtol=1e-13)
 
 
 @pytest.mark.parametrize("null", [False, True])
@@ -96,12 +96,12 @@ def test_nltk_learns_the_same_table():
     model = fit_ibm1(source, target, (9, 9), iterations=5, null=True)
     corpus = [nltk.AlignedSent([*map(str, y)], [*map(str, x)]) for x, y in drawn]
     table = nltk.IBMModel1(corpus, 5).translation_table
-    found = model.table.toarray()
+    result = model.table.toarray()
     for i in range(10):
         for o in range(9):
-            wanted = table[str(o)][None if i == 9 else str(i)]
-            if found[i, o] > 0:
-                assert found[i, o] == pytest.approx(wanted, abs=1e-9)
+            expected = table[str(o)][None if i == 9 else str(i)]
+            if result[i, o] > 0:
+                assert result[i, o] == pytest.approx(expected, abs=1e-9)
 
 
 def hidden_dictionary(chance, pairs=400, words=30, length=7):
@@ -134,16 +134,16 @@ def test_posteriors_are_the_shares_of_the_table(chance):
         model = fit_ibm1(source, target, null=null)
         table = model.table.toarray()
         words = [*source[3], 30] if null else source[3]
-        wanted = table[np.ix_(words, target[3])].T
-        found = model.posteriors(source, target)[3]
-        np.testing.assert_allclose(found, wanted / wanted.sum(1, keepdims=True))
+        expected = table[np.ix_(words, target[3])].T
+        result = model.posteriors(source, target)[3]
+        np.testing.assert_allclose(result, expected / expected.sum(1, keepdims=True))
 
 
 def test_ties_go_to_the_first_position_and_never_to_null():
     source, target = Tokens.of([[0, 1], [2, 2, 3]]), Tokens.of([[0, 1], [2]])
     for null in (False, True):
-        found = fit_ibm1(source, target, (4, 3), null=null).align(source, target)
-        assert found == [{(0, 0), (0, 1)}, {(0, 0)}]
+        result = fit_ibm1(source, target, (4, 3), null=null).align(source, target)
+        assert result == [{(0, 0), (0, 1)}, {(0, 0)}]
 
 
 def test_words_without_origin_are_not_linked():
@@ -196,8 +196,8 @@ def by_scanning_the_grid(forward, backward):
 @few
 @given(links, links)
 def test_growing_follows_the_pseudo_code(forward, backward):
-    (found,) = grow_diag_final_and([forward], [backward])
-    assert found == by_scanning_the_grid(set(forward), set(backward))
-    assert forward & backward <= found <= forward | backward
+    (result,) = grow_diag_final_and([forward], [backward])
+    assert result == by_scanning_the_grid(set(forward), set(backward))
+    assert forward & backward <= result <= forward | backward
     assert intersection([forward], [backward]) == [forward & backward]
     assert flipped(flipped([forward])) == [forward]

@@ -32,17 +32,17 @@ def test_the_word_with_the_largest_gradient_may_get_no_attention():
     y = torch.tensor([[0]])
     beta = gamma[0].softmax(1)[:, 0]
     assert beta.argmax() == 0
-    found = optimal_attention(gamma, torch.eye(3), y, tol=1e-10)
-    np.testing.assert_allclose(found.alpha[0, 0], [0, 0.5, 0.5], atol=1e-8)
-    assert found.loss.item() == pytest.approx(np.log(1 + 2 * np.exp(-2.5)))
-    assert found.gap.item() < 1e-10
+    result = optimal_attention(gamma, torch.eye(3), y, tol=1e-10)
+    np.testing.assert_allclose(result.alpha[0, 0], [0, 0.5, 0.5], atol=1e-8)
+    assert result.loss.item() == pytest.approx(np.log(1 + 2 * np.exp(-2.5)))
+    assert result.gap.item() < 1e-10
 
 
 @pytest.mark.parametrize("scale", [0.5, 3.0])
 def test_the_minimum_is_scipys(scale):
     h, W, y, state, bias = drawn(4, 5, 6, 4, 3, scale)
-    found = optimal_attention(h, W, y, state=state, bias=bias, tol=1e-9)
-    np.testing.assert_allclose(found.loss, loss_of(found.alpha, h, W, y, state, bias))
+    result = optimal_attention(h, W, y, state=state, bias=bias, tol=1e-9)
+    np.testing.assert_allclose(result.loss, loss_of(result.alpha, h, W, y, state, bias))
     gammas, offsets = (h @ W.T).numpy(), (state @ W.T + bias).numpy()
 
     def loss(alpha, gamma, offset, o):
@@ -62,17 +62,17 @@ def test_the_minimum_is_scipys(scale):
                 constraints={"type": "eq", "fun": lambda a: a.sum() - 1, "jac": np.ones_like},
                 options={"ftol": 1e-14, "maxiter": 500},
             )
-            assert found.loss[n, t].item() <= best.fun + 1e-8
-            assert found.loss[n, t].item() >= best.fun - found.gap[n, t].item() - 1e-8
+            assert result.loss[n, t].item() <= best.fun + 1e-8
+            assert result.loss[n, t].item() >= best.fun - result.gap[n, t].item() - 1e-8
 
 
 @pytest.mark.parametrize("scale", [0.1, 1.0, 10.0, 100.0, 1000.0])
 def test_every_problem_is_solved_to_its_certificate(scale):
     h, W, y, state, bias = drawn(20, 7, 9, 5, 4, scale)
-    found = optimal_attention(h, W, y, state=state, bias=bias, tol=1e-7)
-    assert found.gap.max() <= 1e-7
-    assert found.alpha.min() >= 0
-    np.testing.assert_allclose(found.alpha.sum(-1), 1)
+    result = optimal_attention(h, W, y, state=state, bias=bias, tol=1e-7)
+    assert result.gap.max() <= 1e-7
+    assert result.alpha.min() >= 0
+    np.testing.assert_allclose(result.alpha.sum(-1), 1)
 
 
 def test_the_certificate_bounds_what_the_loss_lacks_at_every_stage():
@@ -89,25 +89,25 @@ def test_the_certificate_bounds_what_the_loss_lacks_at_every_stage():
 
 def test_no_other_attention_is_better(chance):
     h, W, y, state, bias = drawn(10, 6, 8, 5, 3, 1.0)
-    found = optimal_attention(h, W, y, state=state, bias=bias)
+    result = optimal_attention(h, W, y, state=state, bias=bias)
     for _ in range(50):
-        other = torch.rand(found.alpha.shape, generator=chance, dtype=torch.float64) ** 4
+        other = torch.rand(result.alpha.shape, generator=chance, dtype=torch.float64) ** 4
         other /= other.sum(-1, keepdim=True)
-        assert (loss_of(other, h, W, y, state, bias) >= found.loss - 1e-6).all()
+        assert (loss_of(other, h, W, y, state, bias) >= result.loss - 1e-6).all()
 
 
 def test_masking_equals_deleting():
     h, W, y, state, bias = drawn(3, 6, 8, 5, 2, 2.0)
     mask = torch.tensor([[1, 1, 1, 1, 1, 1], [1, 0, 1, 1, 0, 1], [0, 0, 0, 1, 0, 0]]).bool()
     h[~mask] = torch.nan
-    found = optimal_attention(h, W, y, state=state, bias=bias, mask=mask)
-    assert (found.alpha[~mask[:, None].expand_as(found.alpha)] == 0).all()
+    result = optimal_attention(h, W, y, state=state, bias=bias, mask=mask)
+    assert (result.alpha[~mask[:, None].expand_as(result.alpha)] == 0).all()
     for i in range(3):
         one = optimal_attention(
             h[i : i + 1, mask[i]], W, y[i : i + 1], state=state[i : i + 1], bias=bias
         )
-        np.testing.assert_allclose(found.alpha[i][:, mask[i]], one.alpha[0], atol=1e-9)
-        np.testing.assert_allclose(found.loss[i], one.loss[0], atol=1e-12)
+        np.testing.assert_allclose(result.alpha[i][:, mask[i]], one.alpha[0], atol=1e-9)
+        np.testing.assert_allclose(result.loss[i], one.loss[0], atol=1e-12)
     mask[1] = False
     with pytest.raises(FoveateError, match="text 1 has no input"):
         optimal_attention(h, W, y, mask=mask)
@@ -133,8 +133,8 @@ def test_the_logits_of_all_words_and_positions_are_never_held_whole(monkeypatch)
 def test_two_words_make_a_linear_problem():
     """With V = 2 all attention goes to the position that says most for y."""
     h, W, y, _, _ = drawn(10, 8, 2, 4, 1, 1.0)
-    found = optimal_attention(h, W, y, tol=1e-9)
+    result = optimal_attention(h, W, y, tol=1e-9)
     margin = torch.einsum("nld,nd->nl", h, W[y[:, 0]] - W[1 - y[:, 0]])
-    assert (found.alpha[:, 0].argmax(1) == margin.argmax(1)).all()
-    wanted = torch.nn.functional.softplus(-margin.amax(1))
-    np.testing.assert_allclose(found.loss[:, 0], wanted, atol=1e-8)
+    assert (result.alpha[:, 0].argmax(1) == margin.argmax(1)).all()
+    expected = torch.nn.functional.softplus(-margin.amax(1))
+    np.testing.assert_allclose(result.loss[:, 0], expected, atol=1e-8)

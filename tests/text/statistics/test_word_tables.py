@@ -58,11 +58,11 @@ def test_taking_and_joining(shapes, chance):
     order = chance.sample(range(len(grids)), len(grids))
     tables = Tables.of(grids)
     taken = tables.take(np.array(order))
-    wanted = Tables.of([grids[i] for i in order])
-    np.testing.assert_array_equal(taken.values, wanted.values)
+    expected = Tables.of([grids[i] for i in order])
+    np.testing.assert_array_equal(taken.values, expected.values)
     both = Tables.join([tables, taken])
     assert len(both) == 2 * len(grids)
-    np.testing.assert_array_equal(both[len(grids)], wanted[0])
+    np.testing.assert_array_equal(both[len(grids)], expected[0])
 
 
 @few
@@ -71,11 +71,11 @@ def test_cells_name_the_words_that_meet(shapes):
     rng = np.random.default_rng(1)
     y, x = ([rng.integers(0, 9, shape[k]).tolist() for shape in shapes] for k in (0, 1))
     cells = word_pairs(Tokens.of(x), Tokens.of(y), 9)
-    wanted = [i * 9 + o for a, b in zip(x, y, strict=True) for o in b for i in a]
-    assert cells.values.tolist() == wanted
+    expected = [i * 9 + o for a, b in zip(x, y, strict=True) for o in b for i in a]
+    assert cells.values.tolist() == expected
     short = (Tokens(t.ids.int(), t.start.int()) for t in (Tokens.of(x), Tokens.of(y)))
     large = word_pairs(*short, 2**30)
-    assert large.values.max() == max(a * 2**30 + o for a, o in (divmod(w, 9) for w in wanted))
+    assert large.values.max() == max(a * 2**30 + o for a, o in (divmod(w, 9) for w in expected))
 
 
 @few
@@ -92,9 +92,9 @@ def test_chunks_hold_all_pairs_in_order_within_their_bound(shapes, cells):
 @few
 @given(arrays(np.int64, st.integers(0, 30), elements=st.integers(0, 9) | st.integers(0, 2**62)))
 def test_numbers_are_those_of_unique(keys):
-    found, places = number(keys)
-    wanted, back = np.unique(keys, return_inverse=True)
-    np.testing.assert_array_equal(found, wanted)
+    result, places = number(keys)
+    expected, back = np.unique(keys, return_inverse=True)
+    np.testing.assert_array_equal(result, expected)
     np.testing.assert_array_equal(places, back)
 
 

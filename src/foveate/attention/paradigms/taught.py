@@ -37,7 +37,7 @@ __all__ = ["Taught", "TaughtFocus"]
 class TaughtFocus(Paradigm):
     r"""The loss of auditor and focus, :math:`-\sum_j w_j \log\alpha_j - \tfrac1m\sum_j \log p_j`.
 
-    Bags in which no segment speaks for the label (all :math:`r_j \le 1`) do not teach the focus.
+    Bags without evidence for the label (all :math:`r_j \le 1`) do not teach the focus.
 
     Args:
         prior: t, how much attention counts in the E-step: 0 for the auditor alone, 1 for EM.

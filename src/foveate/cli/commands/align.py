@@ -143,7 +143,7 @@ def _alignment_page(
             alpha=np.stack([table[k] for table in aligned.tables]),
             sure=gold.sure[row] if gold else none,
             possible=gold.possible[row] if gold else none,
-            found=aligned.links[row],
+            predicted=aligned.links[row],
             number=row + 1,
         )
         for k, row in enumerate(aligned.rows)

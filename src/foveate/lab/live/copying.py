@@ -50,10 +50,10 @@ def _one_kind(channel: WorkerChannel, job: TrainJob, kind: str) -> None:
         return measured
 
     def set_up() -> MemberTraining:
-        made: Seq2Seq = built(lambda: model_for(task), "lab copying", job.first)  # type: ignore[assignment]
-        model.append(made)
-        training = copy_training(task, made, job.first)
-        return MemberTraining(made, training.loss, partial(measure, training), training.lr)
+        net: Seq2Seq = built(lambda: model_for(task), "lab copying", job.first)  # type: ignore[assignment]
+        model.append(net)
+        training = copy_training(task, net, job.first)
+        return MemberTraining(net, training.loss, partial(measure, training), training.lr)
 
     at = sorted({*range(0, job.epochs, MEASURED), job.epochs})
     try:

@@ -52,7 +52,7 @@ class FrameBuilder:
         if task.kind == "plane":
             self.frame = _frame(self.x.numpy())  # type: ignore[union-attr]
             self.alone = torch.cat([self.background, _grid(self.frame)])
-            self.shown = self.x[:ATTENDED].double().numpy()  # type: ignore[union-attr]
+            self.attended = self.x[:ATTENDED].double().numpy()  # type: ignore[union-attr]
 
     def setup(self) -> dict[str, Any]:
         """What does not change during a training."""
@@ -114,7 +114,7 @@ class FrameBuilder:
         """Focus score and class of g over the plane, and where the attended points lie."""
         low, high = float(score.min()), float(score.max())
         level = np.rint(255 * (score - low) / ((high - low) or 1.0)).astype(np.uint8)
-        at = np.einsum("nm,nmd->nd", alpha[:ATTENDED], self.shown)
+        at = np.einsum("nm,nmd->nd", alpha[:ATTENDED], self.attended)
         marks = np.stack([self.y[:ATTENDED], focused[:ATTENDED]], 1)
         return {
             "focus": _coded(level),

@@ -157,7 +157,7 @@ def reading_course(data: LabelledTexts, model: Reader, name: str) -> MemberTrain
         model: The classifier.
         name: Names the order of its batches.
     """
-    train, held = truncate(data.train, LONGEST), truncate(data.validation, LONGEST)
+    train, validation = truncate(data.train, LONGEST), truncate(data.validation, LONGEST)
     stream = Batches(train, data.y_train, BATCH, f"lab {name}", 0)
 
     def loss(step: int) -> Tensor:
@@ -165,7 +165,9 @@ def reading_course(data: LabelledTexts, model: Reader, name: str) -> MemberTrain
         return torch.nn.functional.softplus(-signed(model(ids, mask).logit, y)).mean()
 
     def measure(_step: int) -> dict[str, Array]:
-        return {"accuracy": np.asarray(probe_texts(model, held, data.y_validation).right.mean())}
+        return {
+            "accuracy": np.asarray(probe_texts(model, validation, data.y_validation).right.mean())
+        }
 
     return MemberTraining(model, loss, measure, RATE)
 

@@ -109,7 +109,7 @@ def curves(
 
 @routes.get("/api/run/report")
 def report(run: str, page: Literal["report", "trust", "evidence"] = "report") -> Response:
-    """A page of a run as it lies in its folder, without an origin to speak from."""
+    """A page of a run as stored in its folder, served without an origin."""
     path = run_by_name(run).path / f"{page}.html"
     if not path.is_file():
         raise not_found("the run has no such page yet: 'foveate report' makes one")

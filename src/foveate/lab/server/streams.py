@@ -36,14 +36,14 @@ async def events(
         raise HTTPException(
             429, f"{MAX_STREAMS} pages follow jobs of this lab, which is the most: close one"
         )
-    seen = int(last_event_id) if last_event_id and last_event_id.isdecimal() else after
+    last = int(last_event_id) if last_event_id and last_event_id.isdecimal() else after
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    stream = _events(sessions, session, seed, seen)
+    stream = _events(sessions, session, seed, last)
     return StreamingResponse(stream, media_type="text/event-stream", headers=headers)
 
 
 async def _events(
-    sessions: Sessions, session: Session, seed: int | None, seen: int
+    sessions: Sessions, session: Session, seed: int | None, last: int
 ) -> AsyncIterator[bytes]:
     """Events until the job has ended or the viewer is gone; the worker never waits for a viewer."""
     if seed is not None:
@@ -53,12 +53,12 @@ async def _events(
         idle_seconds = 0.0
         while not sessions.closed:
             over = session.ended  # read first, so that the last frames are sent before the end
-            frames = session.frames_after(seen)
-            if frames and frames[0].number > seen + 1:
+            frames = session.frames_after(last)
+            if frames and frames[0].number > last + 1:
                 yield b"event: gap\ndata: {}\n\n"  # some frames are lost: the page reloads the job
                 return
             for frame in frames:
-                seen, idle_seconds = frame.number, 0.0
+                last, idle_seconds = frame.number, 0.0
                 yield event(frame, seed)
             if over and not frames:
                 yield b"event: end\ndata: {}\n\n"

@@ -42,6 +42,7 @@ def bag_view(bag: GalleryBag, classes: Sequence[str], columns: Sequence[str], ke
         "label": None if bag.truth is None else classes[bag.truth],
         "correct": None if bag.truth is None else int(bag.p.argmax()) == bag.truth,
         "focused": _focused(bag),
+        "empty": bag.z is not None and not np.any(bag.z),
         "segments": len(bag.alpha),
         "null": bag.null,
         "largest": largest,

@@ -121,7 +121,7 @@ def _words(d: "Diagnosis") -> alt.LayerChart:
         alt.layer(bar, text).properties(
             width=WIDTH,
             height=18 * len(rows),
-            description="The words that carry most of the information, and what they speak for.",
+            description="The words that carry most of the information, and their classes.",
         ),
         rows,
     )

@@ -81,7 +81,7 @@ def gallery(run: Run, records: Mapping[str, Record], prefix: str = "run") -> lis
 
 
 def verdict(correct: bool, focused: bool | None, even: bool = False) -> str:
-    """A prediction and its focus, judged in words.
+    """A prediction and its focus in words.
 
     Args:
         correct: Whether the most probable class is the true one.

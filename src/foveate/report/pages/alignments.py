@@ -25,7 +25,7 @@ class AlignedPair:
         alpha: Attention or posterior of every target word over the source, shape (S, T, L).
         sure: Gold links (l, t) that hold.
         possible: Gold links that may hold.
-        found: Links that were written.
+        predicted: Links that were written.
         number: What the page calls the pair; its place unless given.
     """
 
@@ -34,7 +34,7 @@ class AlignedPair:
     alpha: Array
     sure: Links = field(default_factory=frozenset)
     possible: Links = field(default_factory=frozenset)
-    found: Links = field(default_factory=frozenset)
+    predicted: Links = field(default_factory=frozenset)
     number: int | None = None
 
 
@@ -71,7 +71,7 @@ def alignments_page(
         what=what,
         axis=axis,
         gold=any(pair.sure or pair.possible for pair in pairs),
-        found=any(pair.found for pair in pairs),
+        predicted=any(pair.predicted for pair in pairs),
         pairs=[
             {
                 "number": number if pair.number is None else pair.number,
@@ -106,7 +106,7 @@ def _levels(pair: AlignedPair, steps: int, number: int) -> Array:
         raise FoveateError(f"pair {number}: alpha must have shape {form}, got {alpha.shape}")
     if not np.isfinite(alpha).all():
         raise FoveateError(f"pair {number}: alpha has values that are no numbers")
-    for links in (pair.sure, pair.possible, pair.found):
+    for links in (pair.sure, pair.possible, pair.predicted):
         for link in links:
             if not (0 <= link[0] < len(pair.source) and 0 <= link[1] < len(pair.target)):
                 raise FoveateError(
@@ -120,6 +120,6 @@ def _marks(pair: AlignedPair) -> list[list[str]]:
 
     def mark(link: tuple[int, int]) -> str:
         gold = "sure" if link in pair.sure else "possible" if link in pair.possible else ""
-        return " ".join(filter(None, (gold, "found" if link in pair.found else "")))
+        return " ".join(filter(None, (gold, "predicted" if link in pair.predicted else "")))
 
     return [[mark((l, t)) for t in range(len(pair.target))] for l in range(len(pair.source))]  # noqa: E741

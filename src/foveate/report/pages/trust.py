@@ -4,7 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from foveate.charts.palette import colour, label
+from foveate.report.drawing.attention_bars import attention_bars
 from foveate.report.rendering import page_writer, render_page
+from foveate.report.sentences import places_text, segment_text
 from foveate.trust.looking import INTERVAL_HELD
 
 __all__ = ["MEASURES", "trust_page", "write_trust_page"]
@@ -16,6 +18,12 @@ MARK_TEXT = {
     "fair": ("~", "warn"),
     "bad": ("✗", "bad"),
     "unknown": ("?", "none"),
+}
+OUTCOMES = {
+    "right for the right reason": ("Right", "good"),
+    "right, but looking elsewhere": ("Lucky", "warn"),
+    "right, for a reason that is not known": ("Right", "none"),
+    "wrong": ("Wrong", "bad"),
 }
 RELEVANT_FROM = {
     "declared": "as declared",
@@ -58,17 +66,17 @@ MEASURES = {
 }
 
 
-def trust_page(stored: Mapping[str, Any], *, name: str) -> str:
+def trust_page(stored: Mapping[str, Any], *, about: str) -> str:
     """The page as text.
 
     Args:
         stored: What ``trust.json`` holds: ``source``, ``command``, ``found``, a paradigm each, and
             ``chosen``, the one that a fit chose, or that has the largest weight in its ``mixture``.
-        name: What the models were trained on.
+        about: Whose attention: "on DATA" of a run, "of MODEL" of a model from elsewhere.
     """
     return render_page(
         "trust.html",
-        title=f"Can the attention on {name} be trusted?",
+        title=f"Can the attention {about} be trusted?",
         source=stored["source"],
         command=stored["command"],
         advice=stored.get("advice", []),
@@ -140,7 +148,7 @@ def _chance(examination: Mapping[str, Any], key: str) -> float | None:
 
 
 def _inferred(class_evidence: Mapping[str, Any]) -> str:
-    """What was inferred of the evidence of a class, and why; empty where the auditor is blind."""
+    """What was inferred of the evidence of a class, and why; empty if the auditor sees none."""
     answers = class_evidence.get("answers", {})
     seen = answers.get("visible", {}).get("visible")
     evidence = answers.get("evidence", {})
@@ -196,15 +204,19 @@ def _question(answer: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _example(bag: Mapping[str, Any], classes: Sequence[str]) -> dict[str, Any]:
-    """A bag by its name, and in words what the models make of it."""
+    """A bag by its name: what the models make of it, in words and as a picture."""
     predicted, true = classes[bag["predicted"]], classes[bag["class"]]
     text = f"{bag['kind']}: '{true}'" + ("" if predicted == true else f" read as '{predicted}'")
-    seen = f"segment {bag['segment']}"
+    seen = segment_text(bag["segment"], bag.get("word"))
     if bag.get("known"):
         seen += ", which is relevant" if bag["evidence"] else ", which is not relevant"
     elif bag["evidence"] is not None:  # else what is evidence is not settled
         seen += f", evidence with probability {bag['evidence']:.2f}"
-    return {**bag, "text": f"{text}; looks at {seen}"}
+    outcome, level = OUTCOMES[bag["kind"]]
+    segments = bag.get("segments")  # verdicts of earlier versions have none
+    picture = attention_bars(segments, known=bool(bag.get("known"))) if segments else ""
+    words = {"outcome": outcome, "level": level, "meaning": f"{text}; looks at {seen}"}
+    return {"id": bag["bag"], "picture": picture, **words}
 
 
 def _kinds(class_evidence: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -213,10 +225,7 @@ def _kinds(class_evidence: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     if not kinds or not kinds["several"] or kinds["chosen"]:
         return
     shares = dict(zip(("A", "B"), kinds["attended"], strict=True))
-    rows = [
-        (name, "; ".join(f"bag {bag}, segment {segment}" for bag, segment in examples))
-        for name, examples in kinds["examples"].items()
-    ]
+    rows = [(name, places_text(places)) for name, places in kinds["examples"].items()]
     looked = " and ".join(f"{_percent(share)} at kind {name}" for name, share in shares.items())
     text = f"The models look {looked}; answer with --evidence '{class_evidence['name']}=A' or '=B'."
     yield {"name": class_evidence["name"], "attended": text, "rows": rows}

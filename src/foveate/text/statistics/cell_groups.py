@@ -22,7 +22,7 @@ __all__ = ["CellGroup", "RowOrder", "cell_groups", "row_order"]
 CELLS = 1 << 20  # cells of a group at least, before a new one begins: some 40 MB while it is made
 MAX_HELD_CELLS = (
     1 << 28
-)  # cells held in memory at 4 bytes each; those of more are grouped again when needed
+)  # cells held in memory, at 4 bytes each; more are grouped again when needed
 
 
 class RowOrder(NamedTuple):
@@ -67,7 +67,7 @@ def cell_groups(
 ) -> Callable[[], Iterable[CellGroup]]:
     """Groups of cells by ascending source words, as often as called for.
 
-    Up to HOLD cells are kept; those of more are grouped again on every call.
+    Up to MAX_HELD_CELLS are kept; those of more are grouped again on every call.
 
     Args:
         source: Texts of ids below I.

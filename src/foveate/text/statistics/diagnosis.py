@@ -28,9 +28,9 @@ largest all can; between, the network and its seed decide. None of the three num
 an outcome of training.
 
 Limitation: order is ignored. Words related only by their position are as flat as any other
-(the paper's permutations are copied place by place, and fail). And co-occurrence starts attention
-but does not promise that the model can say where to look: the permutation function has the table of
-40-of-60 and is not learnt. [snell21] Sec. 6.2
+(the paper's permutations are copied position by position, and fail). And co-occurrence starts
+attention but does not guarantee that the model can determine the position: the permutation function
+has the table of 40-of-60 and is not learnt. [snell21] Sec. 6.2
 """
 
 from collections.abc import Callable, Sequence

@@ -74,8 +74,8 @@ def fit_ibm1(
 
     An iteration shares out each target word over its source by the table (E), and makes the table
     of the shares (M). The first E step gives the count table C. Memory: 4 bytes a cell (t, l) up
-    to ``cell_groups.HOLD`` cells, beyond which cells are grouped again in every iteration, and some
-    40 bytes for each pair of words that meet.
+    to ``cell_groups.MAX_HELD_CELLS`` cells, beyond which cells are grouped again in every
+    iteration, and some 40 bytes for each pair of words that meet.
 
     Args:
         source: Input texts.

@@ -1,8 +1,8 @@
 """The information within a sentence: does Trans(y_t|x_l) distinguish the positions l?
 
-Attention can only learn to look where some positions promise more than others. A table that is not
-flat is no promise: in a mixture of two permutation sets each word knows its set, and within a
-sentence all positions still say the same. [snell21] Sec. 3.3, A.3
+Attention can only learn to look where some positions carry more information than others. A table
+that is not flat is no guarantee: in a mixture of two permutation sets each word determines its set,
+and within a sentence all positions still carry the same information. [snell21] Sec. 3.3, A.3
 """
 
 import numpy as np

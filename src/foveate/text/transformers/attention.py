@@ -105,7 +105,7 @@ class AttentionRecorder:
             raise FoveateError(f"no layer has attention of the kind {forcing.kind} that can be set")
 
 
-_RECORDER: ContextVar[AttentionRecorder | None] = ContextVar("tap", default=None)
+_RECORDER: ContextVar[AttentionRecorder | None] = ContextVar("recorder", default=None)
 
 
 @contextmanager

@@ -20,8 +20,8 @@ from torch import Tensor
 
 from foveate.errors import FoveateError
 from foveate.text.transformers.attention import AttentionRecorder, Forcing, record_attention
+from foveate.text.transformers.embeddings import captured_embedding
 from foveate.text.transformers.pieces import Pieces, Splitter
-from foveate.text.transformers.translation import captured_embedding
 from foveate.types import Array
 
 __all__ = ["TextEncoder", "TextReading"]

@@ -13,17 +13,17 @@ With one decoder layer all rows are forced at once; with more, one target word a
 states of forced rows would reach later rows through self-attention.
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from foveate.errors import FoveateError
 from foveate.text.statistics.pair_tables import Tables
 from foveate.text.transformers.attention import AttentionRecorder, Forcing, record_attention
+from foveate.text.transformers.embeddings import captured_embedding
 from foveate.text.transformers.pieces import Pieces, Splitter
 
 __all__ = [
@@ -173,37 +173,6 @@ def right_words(model: Any, pairs: Sequence[PiecePair]) -> float:
         real = torch.arange(y.shape[1]) < lengths[:, None]
         right, total = right + int((best == y)[real].sum()), total + int(real.sum())
     return right / total
-
-
-@contextmanager
-def captured_embedding(model: Any) -> Iterator[list[Tensor]]:
-    """The embeddings of the first look-up inside (that of the input), with gradients."""
-    outputs: list[Tensor] = []
-
-    def keep(_module: nn.Module, _inputs: Any, output: Tensor) -> Tensor | None:
-        if outputs:
-            return None
-        outputs.append(output.detach().requires_grad_())
-        return outputs[0]
-
-    handles = [
-        part.register_forward_hook(keep)
-        for part in {id(part): part for part in _tables(model)}.values()
-    ]
-    try:
-        yield outputs
-    finally:
-        for handle in handles:
-            handle.remove()
-
-
-def _tables(model: Any) -> list[nn.Module]:
-    """The tables of input embeddings: the encoder's where it has its own."""
-    if not model.config.is_encoder_decoder:
-        return [model.get_input_embeddings()]
-    encoder = model.get_encoder()
-    embedding = getattr(encoder, "embed_tokens", None)
-    return [model.get_input_embeddings() if embedding is None else embedding]
 
 
 def _padded(model: Any, pairs: Sequence[PiecePair]) -> tuple[Tensor, Tensor, Tensor]:

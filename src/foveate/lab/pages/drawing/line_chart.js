@@ -72,7 +72,7 @@ export function lineChart(container, { title, log = false }) {
   const cursor = s("line", { y1: MARGIN.top, y2: BOTTOM, "stroke-width": 1.6, opacity: 0.75 });
   svg.append(grid, lines, dots, marks, cursor);
   container.replaceChildren(svg);
-  let shown = { series: [], marks: [] };
+  let content = { series: [], marks: [] };
   let axis = levelAxis([0, 1], 300);
   let position = null;
   let width = 0; // as it was last seen: reading it for every update would lay out the page again
@@ -80,14 +80,14 @@ export function lineChart(container, { title, log = false }) {
   function draw() {
     width ||= Math.max(200, Math.round(container.clientWidth));
     const colours = pageColours();
-    const level = extent(shown.series, "x");
-    const upright = uprightAxis(extent(shown.series, "y"), log);
+    const level = extent(content.series, "x");
+    const upright = uprightAxis(extent(content.series, "y"), log);
     axis = levelAxis(level, width);
     svg.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`);
     grid.replaceChildren(...gridOf(axis, upright, width, title, colours));
-    lines.replaceChildren(...shown.series.filter((one) => !one.dots).map(pathOf(axis, upright)));
-    dots.replaceChildren(...shown.series.filter((one) => one.dots).flatMap(dotsOf(axis, upright)));
-    marks.replaceChildren(...shown.marks.flatMap((mark) => markOf(mark, axis, width, colours)));
+    lines.replaceChildren(...content.series.filter((one) => !one.dots).map(pathOf(axis, upright)));
+    dots.replaceChildren(...content.series.filter((one) => one.dots).flatMap(dotsOf(axis, upright)));
+    marks.replaceChildren(...content.marks.flatMap((mark) => markOf(mark, axis, width, colours)));
     cursor.setAttribute("stroke", colours.ink);
     move(position);
   }
@@ -109,7 +109,7 @@ export function lineChart(container, { title, log = false }) {
   dark.addEventListener("change", draw);
   return {
     update: (series, times) => {
-      shown = { series, marks: times };
+      content = { series, marks: times };
       draw();
     },
     move,

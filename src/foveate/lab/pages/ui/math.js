@@ -25,8 +25,8 @@ export function renderMath(text) {
 function group(text, from) {
   const close = { "(": ")", "{": "}" }[text[from]];
   if (!close) {
-    const own = /^[<]?[\p{L}\p{N}]+(?:,[\p{L}\p{N}]+)*/u.exec(text.slice(from))?.[0] ?? text[from] ?? "";
-    return [own, from + Math.max(1, own.length)];
+    const token = /^[<]?[\p{L}\p{N}]+(?:,[\p{L}\p{N}]+)*/u.exec(text.slice(from))?.[0] ?? text[from] ?? "";
+    return [token, from + Math.max(1, token.length)];
   }
   let depth = 0;
   for (let at = from; at < text.length; at += 1) {

@@ -36,7 +36,7 @@ export function bagGrid(container, { run, paradigm, classes }, theme) {
   const controls = h("div", { class: "controls" });
   const observer = new IntersectionObserver(drawVisible, { rootMargin: "300px" });
   const drawers = new WeakMap();
-  const made = new Map(); // cards by row: filters hide and show them
+  const cardByRow = new Map(); // filters hide and show the cards
   let bags = [];
   let filters = null;
   let opened = null; // the row of the bag above the grid
@@ -96,16 +96,16 @@ export function bagGrid(container, { run, paradigm, classes }, theme) {
   }
 
   function cardOf(bag) {
-    if (!made.has(bag.row)) made.set(bag.row, card(bag));
-    return made.get(bag.row);
+    if (!cardByRow.has(bag.row)) cardByRow.set(bag.row, card(bag));
+    return cardByRow.get(bag.row);
   }
 
   function update() {
-    const kept = filtered();
+    const visible = filtered();
     const doubtful = bags.filter((bag) => outcomeOf(bag) === "doubtful").length;
     const words = `${doubtful} right, but probably for the wrong reason`;
-    count.textContent = `${kept.length} of ${bags.length} test bags; ${words}.`;
-    render(cards, kept.length ? kept.map(cardOf) : emptyState("No bag fits.", "Change the filter."));
+    count.textContent = `${visible.length} of ${bags.length} test bags; ${words}.`;
+    render(cards, visible.length ? visible.map(cardOf) : emptyState("No bag fits.", "Change the filter."));
   }
 
   function makeFilters() {
@@ -159,7 +159,7 @@ export function bagGrid(container, { run, paradigm, classes }, theme) {
   function close() {
     setParams({ bag: null });
     render(detail);
-    made.get(opened)?.focus();
+    cardByRow.get(opened)?.focus();
     opened = null;
   }
 

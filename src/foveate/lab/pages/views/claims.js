@@ -1,4 +1,4 @@
-// Claims: the ledger at a glance, and for each claim its figure and the study behind it.
+// Claims: all verdicts, and for each claim its figure and the study behind it.
 
 import { params, setParams } from "../core/address.js";
 import { get, loadTheme } from "../core/api.js";
@@ -40,12 +40,12 @@ function ledgerView({ claims, papers }) {
   const element = h("div", {}, panel, count, sections, nothing);
 
   const isSelected = ({ claim, verdict, statement, experiment }) => {
-    const wanted = params();
+    const query = params();
     const text = `${claim} ${statement} ${experiment}`.toLowerCase();
     return (
-      (!wanted.paper || claim.startsWith(`${wanted.paper}:`)) &&
-      (!wanted.verdict || verdict === wanted.verdict) &&
-      text.includes((wanted.filter ?? "").toLowerCase())
+      (!query.paper || claim.startsWith(`${query.paper}:`)) &&
+      (!query.verdict || verdict === query.verdict) &&
+      text.includes((query.filter ?? "").toLowerCase())
     );
   };
 
@@ -65,16 +65,16 @@ function ledgerView({ claims, papers }) {
 
   function update() {
     for (const [name, control] of Object.entries(controls)) setControl(control, params()[name] ?? "");
-    const kept = claims.filter(isSelected);
-    const names = new Set(kept.map((claim) => claim.claim));
+    const selected = claims.filter(isSelected);
+    const names = new Set(selected.map((claim) => claim.claim));
     for (const [name, entry] of entries) entry.element.hidden = !names.has(name);
     for (const section of sections) {
       section.hidden = [...section.querySelectorAll(".claim")].every((entry) => entry.hidden);
     }
-    nothing.hidden = kept.length > 0;
-    const each = verdicts.map((word) => [word, kept.filter(({ verdict }) => verdict === word).length]);
+    nothing.hidden = selected.length > 0;
+    const each = verdicts.map((word) => [word, selected.filter(({ verdict }) => verdict === word).length]);
     const words = each.map(([word, number]) => `${word} ${number}`).join(", ");
-    count.textContent = `${kept.length} of ${claims.length} claims: ${words}.`;
+    count.textContent = `${selected.length} of ${claims.length} claims: ${words}.`;
     entries.get(params().claim)?.open();
   }
 
@@ -82,20 +82,20 @@ function ledgerView({ claims, papers }) {
 }
 
 function paperSection(key, { title, authors, where }, claims, entries) {
-  const own = claims.filter(({ claim }) => claim.startsWith(`${key}:`));
-  const list = { class: "glance", "aria-label": `Verdicts on ${key}` };
+  const ofPaper = claims.filter(({ claim }) => claim.startsWith(`${key}:`));
+  const list = { class: "verdicts", "aria-label": `Verdicts on ${key}` };
   return h(
     "section",
     {},
     h("h2", {}, `${key}: ${title}`),
     h("p", { class: "note" }, [authors, where].filter(Boolean).join(", ")),
-    h("ul", list, own.map((claim) => glance(claim, entries))),
-    own.map(({ claim }) => entries.get(claim).element),
+    h("ul", list, ofPaper.map((claim) => verdictLink(claim, entries))),
+    ofPaper.map(({ claim }) => entries.get(claim).element),
   );
 }
 
 // A small square for a claim: its number, with the sign and the colour of its verdict.
-function glance({ claim, verdict, level }, entries) {
+function verdictLink({ claim, verdict, level }, entries) {
   const number = claim.split(":")[1];
   const onclick = () => entries.get(claim).show();
   const label = `${number}: ${verdict}`;

@@ -14,10 +14,10 @@ const USUAL = ["ft", "accuracy"]; // quantities to begin with
 
 // Which quantities each run has; where several are compared, parts are named "run/part".
 function quantitiesOf(names, parts) {
-  const own = (name) =>
+  const partsOf = (name) =>
     Object.entries(parts).filter(([key]) => names.length === 1 || key.startsWith(`${name}/`));
   return Object.fromEntries(
-    names.map((name) => [name, new Set(own(name).flatMap(([, part]) => part.quantities))]),
+    names.map((name) => [name, new Set(partsOf(name).flatMap(([, part]) => part.quantities))]),
   );
 }
 

@@ -33,7 +33,7 @@ export async function open(container) {
   );
   let job = null;
   let stream = null;
-  let shown = null;
+  let current = null;
 
   async function send(file) {
     stream?.close();
@@ -55,8 +55,8 @@ export async function open(container) {
   }
 
   function clearResult() {
-    shown?.leave();
-    shown = null;
+    current?.leave();
+    current = null;
     render(result);
   }
 
@@ -93,13 +93,13 @@ export async function open(container) {
     const box = h("div", {});
     renderAsync(box, async () => {
       const fit = await get("/api/fit", { run: EXAMPLE });
-      const look = { href: addressOf("data", { run: EXAMPLE }), id: "example", class: "button" };
+      const link = { href: addressOf("data", { run: EXAMPLE }), id: "example", class: "button" };
       return h(
         "div",
         {},
         h("h2", {}, "What comes out: a finished example, recordings of pumps"),
         verdictPanel(fit, fit.chosen, theme),
-        h("p", {}, h("a", look, "Look at its bags")),
+        h("p", {}, h("a", link, "Look at its bags")),
       );
     });
     return box;
@@ -169,12 +169,12 @@ export async function open(container) {
   }
 
   async function showResult(run) {
-    if (shown?.run === run) return;
-    shown?.leave();
-    shown = { run, leave: () => {} };
+    if (current?.run === run) return;
+    current?.leave();
+    current = { run, leave: () => {} };
     chooser.collapse();
     const view = await fitResult(result, run, theme);
-    if (shown?.run === run) shown = { run, ...view };
+    if (current?.run === run) current = { run, ...view };
     scrollTo(0, 0);
   }
 
@@ -182,12 +182,12 @@ export async function open(container) {
   return {
     follow: async () => {
       const { id, run } = params();
-      if (id !== job?.id || (!id && run !== shown?.run)) await attach();
-      else shown?.follow?.();
+      if (id !== job?.id || (!id && run !== current?.run)) await attach();
+      else current?.follow?.();
     },
     leave: () => {
       stream?.close();
-      shown?.leave();
+      current?.leave();
     },
   };
 }

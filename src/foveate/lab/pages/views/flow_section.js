@@ -21,18 +21,18 @@ const DOTS = 25; // of a descent that are drawn
 const withoutNoise = (y) => (Math.abs(y) < 1e-9 ? 0 : y);
 
 export function flowSettings() {
-  const given = params();
+  const query = params();
   const read = (name, usual) => {
-    const x = Number(given[name]);
-    return given[name] !== undefined && Number.isFinite(x) ? x : usual;
+    const x = Number(query[name]);
+    return query[name] !== undefined && Number.isFinite(x) ? x : usual;
   };
   return {
     m: read("m", 20),
     classes: read("classes", 20),
     until: read("until", 3000),
-    alpha: given.alpha === undefined ? null : read("alpha", 0.5),
-    switch: given.switch === undefined ? null : read("switch", 400),
-    descent: given.descent === "1",
+    alpha: query.alpha === undefined ? null : read("alpha", 0.5),
+    switch: query.switch === undefined ? null : read("switch", 400),
+    descent: query.descent === "1",
   };
 }
 
@@ -256,8 +256,8 @@ export function flowSection(theme) {
   // The curves of a quantity, and those of a descent as dots.
   function seriesOf(panel) {
     const { curves } = state.flow;
-    const kept = paradigms().filter((name) => curves[name][panel] !== null);
-    const flows = kept.map((name) => {
+    const available = paradigms().filter((name) => curves[name][panel] !== null);
+    const flows = available.map((name) => {
       const { label, colour, dash } = theme.paradigms[name];
       return { label, colour, dash, x: curves.t, y: curves[name][panel].map(withoutNoise) };
     });

@@ -207,8 +207,8 @@ function drawn(name, theme, leavers) {
 
 async function race(run, parts, theme, leavers) {
   const focused = parts.filter((part) => run.parts[part].focus);
-  const shown = focused.length ? timeline(run, focused, theme, () => chart.toEnd()) : null;
-  const chart = await drawCurves([run.name], run, theme, shown ?? {});
-  leavers.push(chart.destroy, () => shown?.destroy());
-  return [h("section", {}, h("h2", {}, "Over training"), chart.element, shown?.one)];
+  const overTime = focused.length ? timeline(run, focused, theme, () => chart.toEnd()) : null;
+  const chart = await drawCurves([run.name], run, theme, overTime ?? {});
+  leavers.push(chart.destroy, () => overTime?.destroy());
+  return [h("section", {}, h("h2", {}, "Over training"), chart.element, overTime?.one)];
 }

@@ -193,9 +193,9 @@ export async function open(container) {
   // The next seed, in a circle, for which some paradigm answers right from the wrong segment.
   function nextMisplaced() {
     const { seeds } = job.setup;
-    const here = seeds.indexOf(job.seed);
+    const position = seeds.indexOf(job.seed);
     const isMisplaced = (k) => Object.values(job.outcomes).some((list) => list[k] === "misplaced");
-    const order = seeds.map((_, step) => (here + 1 + step) % seeds.length);
+    const order = seeds.map((_, step) => (position + 1 + step) % seeds.length);
     const next = order.find(isMisplaced);
     if (next !== undefined) choose(seeds[next]);
   }

@@ -10,17 +10,17 @@ export function trainSettings(tasks, maps, theme, begin) {
   const element = h("details", { class: "panel", open: true }, summary, form);
 
   const request = () => {
-    const given = params();
-    const name = given.task in tasks ? given.task : "error-mode-1";
+    const query = params();
+    const name = query.task in tasks ? query.task : "error-mode-1";
     const task = tasks[name];
-    const chosen = (given.paradigms?.split(",") ?? task.chosen).filter((p) => task.choices.includes(p));
+    const chosen = (query.paradigms?.split(",") ?? task.chosen).filter((p) => task.choices.includes(p));
     return {
       task: name,
       paradigms: chosen.length ? chosen : task.chosen,
-      map: maps.includes(given.map) ? given.map : "softmax",
-      seeds: Number(given.seeds) || task.seeds,
-      first: Number(given.first) || 0,
-      epochs: Number(given.epochs) || task.epochs,
+      map: maps.includes(query.map) ? query.map : "softmax",
+      seeds: Number(query.seeds) || task.seeds,
+      first: Number(query.first) || 0,
+      epochs: Number(query.epochs) || task.epochs,
     };
   };
 
@@ -53,22 +53,22 @@ export function trainSettings(tasks, maps, theme, begin) {
     seeds,
   );
   render(form, fields, about, row);
-  let shown = null; // the task and its controls by name
+  let current = null; // the task and its controls by name
 
   function update() {
     const now = request();
     const copying = now.task === "copying";
-    if (shown?.task !== now.task) {
+    if (current?.task !== now.task) {
       const controls = taskControls(now.task, tasks[now.task], { maps, theme, request, set });
-      Object.values(shown?.controls ?? {}).forEach((control) => control.remove());
+      Object.values(current?.controls ?? {}).forEach((control) => control.remove());
       fields.append(...Object.values(controls)); // after the task, which keeps the focus
-      shown = { task: now.task, controls };
+      current = { task: now.task, controls };
     }
     setControl(task, now.task);
     for (const name of ["map", "seeds", "epochs"]) {
-      if (shown.controls[name]) setControl(shown.controls[name], now[name]);
+      if (current.controls[name]) setControl(current.controls[name], now[name]);
     }
-    shown.controls.paradigms.update(now.paradigms);
+    current.controls.paradigms.update(now.paradigms);
     summary.textContent = `What to train: ${titles[now.task]}, ${now.paradigms.length} side by side`;
     about.textContent = tasks[now.task].about;
     const last = now.first + now.seeds - 1;

@@ -32,10 +32,10 @@ export async function open(container) {
   let panel = null; // the boxes to type in, and what is read out of them
 
   const selection = () => {
-    const given = params();
-    const what = given.what === "pairs" ? "pairs" : "texts";
+    const query = params();
+    const what = query.what === "pairs" ? "pairs" : "texts";
     const names = Object.keys(offer[what]);
-    return { what, corpus: names.includes(given.corpus) ? given.corpus : names[0] };
+    return { what, corpus: names.includes(query.corpus) ? query.corpus : names[0] };
   };
 
   function drawSettings() {
@@ -219,7 +219,7 @@ export async function open(container) {
   }
 
   async function drawQuestions({ examples, kind }, readings = {}) {
-    const given = params();
+    const query = params();
     const pairs = kind === "pairs";
     const result = h("div", {});
     const ask = () => {
@@ -228,10 +228,10 @@ export async function open(container) {
     };
     const boxes = pairs
       ? {
-          source: textBox("Source sentence", given.source ?? examples[0][0], ask),
-          target: textBox("Its translation", given.target ?? examples[0][1], ask),
+          source: textBox("Source sentence", query.source ?? examples[0][0], ask),
+          target: textBox("Its translation", query.target ?? examples[0][1], ask),
         }
-      : { text: textBox("A text to read", given.text ?? examples[0], ask) };
+      : { text: textBox("A text to read", query.text ?? examples[0], ask) };
     const typed = () =>
       Object.fromEntries(Object.entries(boxes).map(([key, one]) => [key, one.box.value]));
     const answer = () => {

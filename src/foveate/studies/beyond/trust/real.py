@@ -93,12 +93,14 @@ def news(n: int, seed: int) -> TrainTestBags:
         chance = generator("second trust study", "news", name, seed)
         y = torch.arange(size) % 3
         x = pool[0][torch.randint(len(pool[0]), (size, 10), generator=chance)]
-        place = torch.randint(10, (size,), generator=chance)
+        position = torch.randint(10, (size,), generator=chance)
         z = torch.zeros(size, 10, dtype=torch.bool)
-        z[torch.arange(size), place] = True
+        z[torch.arange(size), position] = True
         for i in range(size):
             class_pool = pool[1 + int(y[i])]
-            x[i, place[i]] = class_pool[int(torch.randint(len(class_pool), (1,), generator=chance))]
+            x[i, position[i]] = class_pool[
+                int(torch.randint(len(class_pool), (1,), generator=chance))
+            ]
         parts.append(Bag(x, y, z))
     return parts[0], parts[1], None, None
 
@@ -189,10 +191,10 @@ def fever(n: int) -> TrainTestBags:
         ):
             lines = row.split("\n")[:40]
             begin = np.cumsum([0, *(len(line.split()) for line in lines)])
-            own = latent.transform(words.transform(lines)) * latent.transform(
+            common = latent.transform(words.transform(lines)) * latent.transform(
                 words.transform([claim])
             )
-            bags.append(torch.from_numpy((10 * own).astype(np.float32)))
+            bags.append(torch.from_numpy((10 * common).astype(np.float32)))
             z.append(torch.from_numpy(np.isin(begin[:-1], np.asarray(starts))))
         y = torch.from_numpy(np.array([int(v) for v in table["label"][:n]]))
         parts.append(pad(bags, y, z))

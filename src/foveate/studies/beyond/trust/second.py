@@ -82,8 +82,8 @@ def _texture(bag: Bag, chance: torch.Generator) -> Bag:
     x, classes = bag.dense().clone(), int(bag.y.max()) + 1
     pattern = torch.rand(classes, x.shape[-1], generator=generator("second trust study", "texture"))
     for i, c in enumerate(bag.y.tolist()):
-        honest = float(torch.rand(1, generator=chance)) < 0.8
-        textured = c if honest else int(torch.randint(classes, (1,), generator=chance))
+        texture_fits = float(torch.rand(1, generator=chance)) < 0.8
+        textured = c if texture_fits else int(torch.randint(classes, (1,), generator=chance))
         x[i, _background(bag, i, chance)] += 0.5 * pattern[textured]
     return Bag(x, bag.y, bag.z)
 
@@ -108,8 +108,10 @@ def _noise(bag: Bag, chance: torch.Generator) -> Bag:
 
 
 def _topics(n: int, seed: int) -> Sample:
-    made = {"m": 30, "topics": 3, "per_topic": 4, "others": 800, "seed": seed + 5}
-    return Sample(topic_words("train", n=n, **made), topic_words("test", n=n // 2, **made))
+    arguments = {"m": 30, "topics": 3, "per_topic": 4, "others": 800, "seed": seed + 5}
+    return Sample(
+        topic_words("train", n=n, **arguments), topic_words("test", n=n // 2, **arguments)
+    )
 
 
 def _halves(make: Callable[[int, int], TrainTestBags], n: int, seed: int) -> Sample:

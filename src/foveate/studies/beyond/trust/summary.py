@@ -39,7 +39,7 @@ class Row(NamedTuple):
     old_misses: int
     auditor_rho: float
     auditor_error: float
-    said_error: float
+    reported_error: float
     false_alarms: int
     misses: int
     silent: float
@@ -128,7 +128,7 @@ def _cells(group: str, row: Row) -> list[Cell]:
         "old misses": row.old_misses,
         "auditor ρ": row.auditor_rho,
         "auditor error": row.auditor_error,
-        "error where said": row.said_error,
+        "error where said": row.reported_error,
         "false alarms": row.false_alarms,
         "misses": row.misses,
         "cannot tell %": 100 * row.silent,

@@ -100,7 +100,7 @@ def names_in(
                     mask = box_mask(boxes[j][1:] for j in box_rows)
                     masks[i, *box_rows] = grid.lowered(mask), float(mask.sum())
                 object_mask = masks[i, *box_rows] if box_rows else nothing
-                rows.append((i, k, name.place, bool(box_rows)))
+                rows.append((i, k, name.position, bool(box_rows)))
                 low.append(object_mask[0])
                 area.append(object_mask[1])
                 kinds.append(name.categories)

@@ -1,7 +1,7 @@
 """Colours and shapes of classes, modes and outcomes in this experiment.
 
-Colours are those of Okabe and Ito, told apart by most colour-blind readers; shapes and dashes say
-the same once more.
+Colours are those of Okabe and Ito, which most colour-blind readers can distinguish; shapes and
+dashes repeat the distinction.
 """
 
 from foveate.charts.palette import CLASS_COLOURS

@@ -160,9 +160,10 @@ class Table2(Reproduction):
         return cell_figures(cells)
 
     def differs(self, settings: Table2Settings, records: Records) -> list[str]:
-        from foveate.studies.pvr22.table2.cells import deviations
+        from foveate.studies.pvr22.table2.cells import deviations, image_counts
 
-        return [text for data in settings.sets for text in deviations(settings, data)]
+        texts = [text for data in settings.sets for text in deviations(settings, data)]
+        return [*texts, *image_counts(settings, records)]
 
     def runnable(self, settings: Table2Settings) -> tuple[Settings, dict[str, str]]:
         if settings.images is None or not settings.images.data.startswith("cifar10"):

@@ -10,7 +10,7 @@ from foveate.studies.image_splits import RELEASED, percentages_by_images, releas
 from foveate.studies.published import cell
 from foveate.studies.pvr22.table2 import LAYERS, Table2Settings
 
-__all__ = ["MEASURES", "data_groups", "deviations", "table2_cells"]
+__all__ = ["MEASURES", "data_groups", "deviations", "image_counts", "table2_cells"]
 
 MEASURES = {  # as published: name in the record, and what makes it a percentage
     "accuracy %": ("accuracy", 100),
@@ -104,6 +104,16 @@ def _costs(
 def data_groups(settings: Table2Settings) -> dict[str, tuple[str, str]]:
     """How the cells of "images" and "points" are named: their group, without layer, and setting."""
     return {data: (_group(settings, data), _setting(settings, data)) for data in settings.sets}
+
+
+def image_counts(settings: Table2Settings, records: Records) -> list[str]:
+    """From how many images the training mosaics were cut, where that is known, as sentences."""
+    if settings.images is None:
+        return []
+    record = records[f"images-{settings.variants[0]}-{LAYERS[0]}"]
+    images = record.meta.get("images")
+    group = _group(settings, "images")
+    return [f"{group}: mosaics are cut from {images:,} training images."] if images else []
 
 
 def deviations(settings: Table2Settings, data: str) -> list[str]:

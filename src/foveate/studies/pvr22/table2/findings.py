@@ -12,21 +12,18 @@ from foveate.studies.pvr22.table2 import LAYERS, VARIANTS, Table2Settings
 from foveate.studies.pvr22.table2.cells import data_groups, deviations, table2_cells
 from foveate.studies.verdicts import (
     Outcome,
-    above,
     at_least,
     at_most,
-    below,
     combine,
     in_words,
     tally_text,
-    verdict_of,
     within,
 )
 
 __all__ = ["decide_claims", "findings"]
 
 SPARSER = ("entropy", "sparsemax", "spherical", "hard")
-GAIN = 10.0  # points of FT that C6 claims
+GAIN = 10.0  # points that C6 and C13 claim
 SMALL = 5.0  # points of FT within which C6 claims that entropy regularisation stays
 HEADROOM = 2.0  # points of FT that the oracle must lie above softmax to leave room for a gain
 
@@ -91,18 +88,8 @@ class _Criteria:
         words: list[str], figure: str,
     ) -> Finding:  # fmt: skip
         text = f"{'; '.join(words)}. {tally_text(outcomes)}"
-        deviation = self.images.rstrip(".")
+        deviation = (self.both if figure == "gaussians" else self.images).rstrip(".")
         return Finding(claim, combine(outcomes), *effect, measure, text, figure, deviation)
-
-    def decided(
-        self, claim: str, conditions: list[bool], effect: Interval, measure: str, words: list[str],
-        figure: str, deviation: str,
-    ) -> Finding:  # fmt: skip
-        """A finding by a criterion whose conditions are met or not."""
-        text = f"{'; '.join(words)}. {sum(conditions)} of {len(conditions)} conditions met."
-        return Finding(
-            claim, verdict_of(conditions), *effect, measure, text, figure, deviation.rstrip(".")
-        )
 
     def sparse_maps(self) -> Finding:
         """C6: sparsemax and spherical softmax raise FT, entropy regularisation does not."""
@@ -133,12 +120,10 @@ class _Criteria:
             name: self.gain("FT %", (name, "last"), (name, "zeroth"))
             for name in ("softmax", "entropy", "sparsemax", "spherical")
         }
-        conditions = [above(gains[name]) for name in ("softmax", "entropy")]
+        outcomes = [at_least(gains[name]) for name in ("softmax", "entropy")]
         words = [f"FT, last minus zeroth layer, {k}: {in_words(v)}" for k, v in gains.items()]
         measure = "FT of softmax, last minus zeroth layer, points"
-        return self.decided(
-            "pvr22:C7", conditions, gains["softmax"], measure, words, "focus", self.images
-        )
+        return self.finding("pvr22:C7", outcomes, gains["softmax"], measure, words, "focus")
 
     def hard(self) -> Finding:
         """C8: hard attention raises FT at a cost in accuracy."""
@@ -162,31 +147,31 @@ class _Criteria:
 
     def sparsity(self) -> Finding:
         """C11: the variants lower NNZ and Ent."""
-        conditions, words, effects = [], [], []
+        outcomes: list[Outcome] = []
+        words, effects = [], []
         for name in SPARSER:
             count, bits = (
                 self.gain(measure, (name, "zeroth"), ("softmax", "zeroth"))
                 for measure in ("NNZ", "Ent, bits")
             )
-            conditions += [below(count), below(bits)]
+            outcomes += [at_most(count), at_most(bits)]
             effects.append(bits)
             words.append(f"{name}: NNZ {in_words(count, 2)}, Ent {in_words(bits, 2)}")
         largest = max(effects, key=lambda bits: bits.mean)
         measure = "Ent minus softmax's at the zeroth layer, bits, the variant that lowers it least"
-        return self.decided(
-            "pvr22:C11", conditions, largest, measure, words, "sparsity", self.images
-        )
+        return self.finding("pvr22:C11", outcomes, largest, measure, words, "sparsity")
 
     def gaussians(self) -> Finding:
         """C13: on the Gaussians the last layer adds more, and hard attention does much worse."""
-        conditions, words, effects = [], [], []
+        outcomes: list[Outcome] = []
+        words, effects = [], []
         for name in ("softmax", "entropy"):
             gains = [
                 self.of(data, name, "last", "FT %") - self.of(data, name, "zeroth", "FT %")
                 for data in ("points", "images")
             ]
             more = difference_interval(*gains)
-            conditions.append(above(more))
+            outcomes.append(at_least(more))
             effects.append(more)
             words.append(
                 f"{name}: the last layer adds {gains[0].mean():+.1f} points of FT on the Gaussians "
@@ -194,11 +179,9 @@ class _Criteria:
             )
         for layer in LAYERS:
             fall = self.gain("FTPT %", ("hard", layer), ("softmax", layer), "points")
-            conditions.append(below(fall, -10))
+            outcomes.append(at_most(fall, -GAIN))
             words.append(
                 f"hard minus softmax on the Gaussians, {layer} layer: FTPT {in_words(fall)}"
             )
         measure = "what the last layer adds to FT of softmax, Gaussians minus images, points"
-        return self.decided(
-            "pvr22:C13", conditions, effects[0], measure, words, "gaussians", self.both
-        )
+        return self.finding("pvr22:C13", outcomes, effects[0], measure, words, "gaussians")

@@ -81,16 +81,21 @@ def finding(claim: str, checked: CheckedClaim, deviation: str) -> Finding:
 def compare_mean(values: FloatArray, bound: float, *, below: bool, text: str) -> Check:
     """A check of a mean over seeds against a bound; the text says if the interval contains it.
 
+    A mean on the wrong side with its whole interval contradicts the claim.
+
     Args:
         values: One number a seed, shape (S,).
         bound: What the mean is compared with.
         below: Whether it must lie below, else above.
         text: The numbers in words.
     """
-    mean, low, high = mean_interval(values)
+    interval = mean_interval(values)
+    mean, low, high = interval
     if low is not None and high is not None and low < bound < high:
         text += f" (a close call: the 95 % interval, {low:.3g} to {high:.3g}, contains the bound)"
-    return Check(mean < bound if below else mean > bound, text)
+    passed = mean < bound if below else mean > bound
+    against = (at_most if below else at_least)(interval, bound) == "against"
+    return Check(passed, text, "against" if against else None)
 
 
 def compare_interval(values: FloatArray, bound: float, *, below: bool, text: str) -> Check:
