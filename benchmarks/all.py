@@ -81,7 +81,7 @@ ROWS = [
     Row("bags mapped from a file, against bags in memory", ("mapped_bags.py",), 0.7),
     Row(
         "fit of bags larger than memory, against bags in memory",
-        ("streamed_fit.py", "--bags", "100", "--segments", "2000", "--epochs", "2"),
+        ("streamed_fit.py", "--bags", "100", "--segments", "2000", "--epochs", "4"),
         0.7,
     ),
     Row(
