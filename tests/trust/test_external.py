@@ -188,6 +188,14 @@ def test_errors_of_a_model_are_one_line_with_the_shape_of_the_bags():
     assert message.endswith("which it must read too: RuntimeError: two segments at least")
     assert "long_bags_only cannot read bags of shape (" in message
 
+    def one_bag(x):
+        m, _ = x.shape
+        return x @ torch.zeros(5, 2), x.new_zeros(1, m)
+
+    message = refused(one_bag)
+    assert "cannot read bags of shape (3, 5, 8): ValueError: too many values" in message
+    assert "; nor a bag at a time: RuntimeError: mat1 and mat2" in message
+
 
 def test_weights_without_those_of_a_class_token_are_divided_by_their_sum():
     def model(x, mask):

@@ -228,8 +228,9 @@ def _evidence(
         )
     for ref in cause.measured:
         key = at.of(ref)
-        if key in stored:
-            where = ", ".join(part for part in (ref.group, ref.setting or ref.label) if part)
+        if key in stored and key != at:
+            label = ref.label if ref.label != at.label else ""
+            where = ", ".join(part for part in (ref.group, ref.setting, label) if part)
             parts.append(
                 f"{key.measure} {stored[key]['mean']:.1f}" + (f" ({where})" if where else "")
             )

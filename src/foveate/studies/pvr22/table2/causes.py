@@ -74,7 +74,7 @@ CAUSES = (
     ),
     Cause(
         "open",
-        "At the published rate and number of epochs.",
+        "At the published rate and number of epochs; only the spread over more seeds could tell.",
         ("Gaussians",),
         labels=(AS_PUBLISHED,),
     ),
