@@ -55,8 +55,7 @@ def print_race(run: Run) -> None:
     table.add_column("paradigm", no_wrap=True)
     metrics = summary_metrics()
     titles = [item.title if item.unit == "%" else item.heading for item in metrics]
-    calls = "classifier\ncalls" if narrow else "classifier calls"
-    for heading in (*titles, "CPU s", calls, "epochs"):
+    for heading in (*titles, "CPU s", "classifier calls", "epochs"):
         table.add_column(heading, justify="right", no_wrap=True)
     records = run.records()
     for name, record in records.items():
@@ -65,14 +64,21 @@ def print_race(run: Run) -> None:
         shares = [_interval(summary.get(item.name), gap) for item in metrics]
         cost = [f"{summary['cpu_seconds']:.2f}", f"{summary['classifier_calls']:,.0f}"]
         table.add_row(name, *shares, *cost, str(record.meta["epochs_run"]))
-    needed = Measurement.get(console, console.options.update(max_width=MEASURED_COLUMNS), table)
-    console.width = max(console.width, needed.maximum)  # a narrower one would cut off digits
+    if _columns_of(table, console) > console.width:  # a table too narrow would cut off digits
+        table.columns[-2].header = "classifier\ncalls"
+        console.width = max(console.width, _columns_of(table, console))
     console.print(table)
     for sentence in faults(records):
         print(f"warning: {sentence}")
     if budget := run.manifest.get("sizes", {}).get("budget"):
         print(f"equal compute: at most {budget:,.0f} multiplications of f and g per training bag")
     print(f"report: {run.path / 'report.html'}")
+
+
+def _columns_of(table: Table, console: Console) -> int:
+    """Columns that a table needs so that no cell is cut off."""
+    options = console.options.update(max_width=MEASURED_COLUMNS)
+    return Measurement.get(console, options, table).maximum
 
 
 def _interval(value: Interval | None, gap: str) -> str:
