@@ -80,7 +80,9 @@ def measured(folder: Path, epochs: int, memory: str) -> dict[str, Any]:
     cache = str(folder.parent / "cache")
     environment = {**os.environ, "FOVEATE_MEMORY": memory, "FOVEATE_CACHE": cache}
     words = [sys.executable, __file__, "--fit", str(folder), str(epochs)]
-    done = subprocess.run(words, env=environment, stdout=subprocess.PIPE, check=True)
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(done.stderr.strip().splitlines()[-1])
     numbers: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return numbers
 

@@ -101,8 +101,9 @@ def test_paradigm_data_set_and_metric_are_in_the_numbers_of_a_race(race):
 
 def test_paradigm_and_metric_are_in_the_table_of_the_terminal(cli, race):
     table = cli("resume", "race")  # a finished run: its table, without training
-    assert re.search(r"┃ Largest", table)
+    assert re.search(r"┃ +Largest weight ┃", table)
     assert re.search(r"│ top2 +│", table)
+    assert "…" not in table  # no digit is cut off
     assert "rings, m = 9, 2 seeds" in table
 
 

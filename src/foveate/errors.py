@@ -35,7 +35,7 @@ class RunInterrupted(KeyboardInterrupt):
         self.run = run
 
 
-def in_one_line(error: Exception) -> str:
+def in_one_line(error: BaseException) -> str:
     """The kind of an error and its first line.
 
     Example:

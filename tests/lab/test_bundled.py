@@ -2,7 +2,7 @@
 
 import pytest
 
-from foveate.lab.advice import TEACH, page_advice, recommend
+from foveate.lab.advice import TEACH, page_advice, recommend, without_flags
 from foveate.lab.bundled import BUNDLED, LARGEST
 
 FIT = "examples/fit-pumps"
@@ -81,3 +81,8 @@ def test_known_relevance_is_advised_once_and_not_where_it_was_used():
     assert "“relevance”" in page_advice([mark], ["soft"])[0]
     assert page_advice([known, known], ["soft"]) == [TEACH]
     assert page_advice([known, mark], ["soft"], taught=True) == []
+
+
+def test_a_refused_fit_names_no_flag():
+    refused = "a.csv, group 'g0': in more than one split; correct it, or accept it with --force x"
+    assert without_flags(refused) == "a.csv, group 'g0': in more than one split; correct it"

@@ -113,6 +113,18 @@ def test_means_weigh_sets_alike():
     assert "Mean of the confirmation sets" not in cells
 
 
+def test_means_are_those_of_the_sets_on_which_the_mixture_was_measured():
+    other = Record(np.zeros(1), {}, {"mean-lr/auroc": np.array(0.6)}, {"set": "birds-1"})
+    both = {"mixture/auroc": np.array(0.9), "mean-lr/auroc": np.array(0.8)}
+    records = {name: Record(np.zeros(1), {}, both, {"set": name}) for name in ("musk1", "hockey")}
+    means = {
+        cell.name: cell for cell in real_cells(records | {"other": other}) if "Mean" in cell.group
+    }
+    assert {name: (cell.mean, cell.seeds) for name, cell in means.items()} == {
+        "mixture": (pytest.approx(0.9), 2), "mean-lr": (pytest.approx(0.8), 2),
+    }  # fmt: skip
+
+
 @pytest.mark.skipif(find_spec("torchmil") is None, reason="torchmil is not installed")
 def test_a_model_of_torchmil_predicts_every_bag_out_of_fold(tmp_path):
     settings = RealBagsSettings(sets=("digits-bags",), others=(), **TINY)

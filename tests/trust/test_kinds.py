@@ -66,7 +66,7 @@ def test_a_word_is_split_from_the_others_by_how_often_it_accompanies_them():
 
 @pytest.mark.parametrize("meant", ["tag", "object"])
 def test_marks_on_three_bags_of_a_class_settle_which_kind_is_meant(meant):
-    bag = cases.made("tag")
+    bag = cases.case_bags("tag")
     tag = bag.x[..., cases.TAG] > 4
     z = tag if meant == "tag" else bag.z
     few = np.arange(cases.N) < 9  # three bags of each class

@@ -1,6 +1,8 @@
 """The command on a real race and a real fit, its files, its page, and its refusals."""
 
+import html
 import json
+import re
 
 import numpy as np
 import pytest
@@ -53,6 +55,17 @@ def test_a_race_is_examined(race, capsys):
     assert bags > 0
     assert page.count("<svg ") == 8 + bags
     assert "http://" not in page.replace("http://www.w3.org", "")
+    chance = re.findall(r", chance (\d+) %</td>", page.partition("All paradigms")[2])
+    assert "20" in chance  # of FT as measured: one of five segments is relevant
+    assert [found["chance"] for found in saved["found"]] == pytest.approx([0.2, 0.2])
+    for found in saved["found"]:
+        for entry in found["by_class"]:
+            evidence = entry["answers"]["evidence"]
+            is_shown = entry["answers"]["visible"]["visible"] or evidence["presence"] != "some"
+            if is_shown and not evidence["declared"]:
+                assert html.escape(evidence["why"], quote=True).replace("&#x27;", "&#39;") in page
+        assert not any("--supervise-focus" in step for step in found["verdict"]["next"])
+        assert not any("--folds" in step for step in found["verdict"]["next"])
 
 
 def _test_bags():

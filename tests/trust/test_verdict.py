@@ -246,7 +246,7 @@ def test_known_locations_answer_what_the_auditor_does_not_see():
     answers = answers_of([known, empty], [1.0, 0.0])
     assert {answer.mark for answer in answers.values()} == {"good"}
     assert answers["evidence"].text == "Relevant segments are known; 'b' has none."
-    weak = replace(known, repeat_flips=0.5)
+    weak = replace(known, measured=exact_interval(28, 40), worst=0.6)
     steps = " ".join(judge(weak).next)
     assert "Mark" not in steps
     assert "Train with --supervise-focus: relevant segments are known." in steps
@@ -258,6 +258,14 @@ def test_options_that_were_used_are_not_advised():
     steps = " ".join(judge(bad, ("supervise-focus",)).next)
     assert "--supervise-focus" not in steps
     assert "Mark the relevant segments of 20 bags of 'a' and examine again" in steps
+
+
+def test_a_model_that_counts_is_told_of_paradigms_that_do_not():
+    counts = replace(GOOD, repeat_flips=0.5, measured=exact_interval(39, 40), known=40,
+                     measured_chance=0.1, worst=0.9)  # fmt: skip
+    assert judge(counts).next == ("Train with --paradigms lvml and examine again.",)
+    assert judge(counts, ("lvml",)).next == ("Train with --paradigms hard and examine again.",)
+    assert judge(counts, ("lvml", "hard", "witness")).next == ()
 
 
 def test_a_class_that_overturns_another_may_mean_that_nothing_is_there():

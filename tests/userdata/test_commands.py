@@ -29,9 +29,9 @@ def written(path: Path, *, label: str | None = "label", seed: int = 0, n: int = 
         out = csv.writer(file)
         out.writerow(["bag", *([label] if label else []), *NAMES])
         for i, name in enumerate(collection.ids):
-            printed = [collection.classes[int(bag.y[i])]] if label else []
+            labels = [collection.classes[int(bag.y[i])]] if label else []
             for row in bag.x.index[i][bag.mask[i]].tolist():
-                out.writerow([name, *printed, *bag.x.bank[row].tolist()])
+                out.writerow([name, *labels, *bag.x.bank[row].tolist()])
     return path
 
 

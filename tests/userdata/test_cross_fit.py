@@ -68,6 +68,14 @@ def test_a_named_or_drawn_test_part_stays_apart():
     assert not set(drawn.test) & set(drawn.rows)
 
 
+@pytest.mark.parametrize(("share", "bags"), [(0.05, 3), (0.1, 6), (0.3, 18), (0.4, 24), (0.5, 30)])
+def test_a_test_part_has_the_share_that_was_asked_for(share, bags):
+    drawn = draw_cross_fit(numbers(), FitSettings(folds=2, test_share=share))
+    assert abs(len(drawn.test) - bags) <= 1  # parts differ by one bag at most
+    with pytest.raises(FoveateError, match=r"test-share: .* less than or equal to 0\.5"):
+        FitSettings(test_share=0.6)
+
+
 def test_scores_are_those_of_the_stored_out_of_fold_predictions(run):
     arrays = load_arrays(run.path / "out_of_fold.npz")
     y = arrays["y"]
@@ -260,7 +268,7 @@ def test_the_number_of_folds_that_the_error_names_can_be_drawn(collection, folds
 
 
 def test_a_test_part_for_which_bags_are_too_few_needs_a_larger_share():
-    few = "a test part of one in 5 bags needs 5 bags of every class, class 'yes' has 2"
+    few = "a test part in steps of 1/5 needs 5 bags of every class, class 'yes' has 2"
     with pytest.raises(FoveateError, match=f"{few}: choose a larger share with --test-share"):
         draw_cross_fit(few_of_a_class(), FitSettings(folds=2, test_share=0.2))
 

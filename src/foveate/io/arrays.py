@@ -165,7 +165,7 @@ def segments_of(
     if x.ndim in (3, 4) and x.dtype == np.uint8:
         return _images(x, location)
     if x.ndim and not len(x):
-        raise FoveateError(f"{location}: a bag needs a segment, this one has none")
+        raise FoveateError(f"{location}: a bag needs a segment, this one has none: remove it")
     x = x[:, None] if x.ndim == 1 else x
     if x.ndim != 2:
         raise FoveateError(f"{location}: must have shape (segments, numbers), got {x.shape}")

@@ -295,7 +295,7 @@ def _check_shapes(bags: Sequence[Tensor], where: Where, rule: str) -> None:
     """Raise for a bag without segments, or whose segments differ in shape from the first bag's."""
     for i, bag in enumerate(bags):
         if not len(bag):
-            raise FoveateError(f"{where(i)}: a bag needs a segment, this one has none")
+            raise FoveateError(f"{where(i)}: a bag needs a segment, this one has none: remove it")
         if bag.shape[1:] != bags[0].shape[1:]:
             one, other = ("×".join(map(str, b.shape[1:])) for b in (bags[0], bag))
             raise FoveateError(f"{where(i)}: {rule.format(one)} as in {where(0)}, got {other}")

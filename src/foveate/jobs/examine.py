@@ -92,6 +92,7 @@ def examine(
         >>> trust.by_class[1]["verdict"]["grade"]
         'trust with care'
     """
+    from foveate.trust.calling import model_name
     from foveate.trust.examine import examine as examine_subject
 
     options: dict[str, Any] = {
@@ -117,7 +118,7 @@ def examine(
         )  # fmt: skip
     options |= {"known": labelled.known, "ids": labelled.ids}
     outside = hasattr(subject, "readers") or tokenizer is not None
-    name = type(_first(model)).__name__ if outside and not paradigm else rule
+    name = model_name(_first(model)) if outside and not paradigm else rule
     trust = examine_subject(subject, rule, labelled.bag, labelled.classes, name=name, **options)
     return trust if getattr(bags, "words", None) is None else _with_words(trust, bags)
 

@@ -86,6 +86,7 @@ def examine(
         name: What to call the paradigm, where it is an object.
 
     Example:
+        >>> import torch
         >>> from torch import nn
         >>> from foveate.models.focus import FCAM
         >>> with torch.random.fork_rng(devices=[]):

@@ -7,13 +7,14 @@ import numpy as np
 
 from foveate.trust.error_modes import ACCURATE
 from foveate.trust.facts import ClassFacts
-from foveate.trust.grades import BROKEN, CARE, REMOVAL, Grade, is_measured
+from foveate.trust.grades import BROKEN, CARE, REMOVAL, REPEATED, Grade, ft_grade, is_measured
 from foveate.trust.kinds import MARKED
 from foveate.trust.verdict_sentences import listed
 
 __all__ = ["absent_steps", "by_class", "next_steps"]
 
 OVERFITTED = "Held-out loss rose while training loss fell: stop earlier or regularise."
+SINGLE = ("lvml", "hard", "witness")  # read single segments: how many there are changes nothing
 PATHS = {1: ("witness", "lvml"), 2: ("witness",), 3: ("lvml", "hard", "hybrid")}
 
 
@@ -93,9 +94,12 @@ def _about_training(facts: ClassFacts, tried: Sequence[str]) -> Iterator[str]:
         yield OVERFITTED
     elif facts.accuracy < ACCURATE:
         yield f"Train longer or with more bags of '{facts.name}': not learnt yet."
-    mode = facts.flags[0].mode if facts.flags else 1
-    fresh = [path for path in PATHS[mode] if path not in tried]
-    if fresh and (facts.flags or facts.removal < REMOVAL):
+    paths: tuple[str, ...] = ()
+    if facts.flags or facts.removal < REMOVAL:
+        paths = PATHS[facts.flags[0].mode if facts.flags else 1]
+    elif facts.repeat_flips >= REPEATED:
+        paths = SINGLE
+    if fresh := [path for path in paths if path not in tried]:
         yield f"Train with --paradigms {fresh[0]} and examine again."
     if np.isnan(facts.stability):
         yield "Train three seeds and examine them together."
@@ -136,7 +140,7 @@ def _about_marks(facts: ClassFacts, supervise: bool) -> Iterator[str]:
     supervise = supervise and not facts.external
     mark = f"Mark the relevant segments of 20 bags of '{facts.name}'"
     if is_measured(facts):
-        if supervise:
+        if supervise and ft_grade(facts) != "trust":
             yield "Train with --supervise-focus: relevant segments are known."
     elif not supervise:
         yield f"{mark} and examine again: FT is then measured, not estimated."

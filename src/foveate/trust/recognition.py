@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from foveate.errors import FoveateError
+from foveate.errors import FoveateError, in_one_line
 from foveate.trust.calling import Adjacency, Call, ModelError, Outputs, model_name
 from foveate.trust.forcing import has_pooling
 
@@ -72,8 +72,11 @@ def how_to_call(
     except ModelError as error:
         try:
             return _recognised(replace(call, single=True, mask=None), x, classes)
-        except ModelError:
-            raise error from None
+        except ModelError as other:
+            if mask is not None or other.__cause__ is None:
+                raise error from None
+            one = in_one_line(other.__cause__)
+            raise ModelError(f"{error}; nor a bag at a time: {one}") from other
 
 
 def _recognised(call: Call, x: Tensor, classes: int | None) -> Call:

@@ -64,7 +64,7 @@ def must_suffice(
         if most < 2:
             remedy = "at least 2 folds are needed, so add bags, or name other columns"
         if test_part:
-            needs, remedy = f"a test part of one in {folds} bags needs", "choose a larger share"
+            needs, remedy = f"a test part in steps of 1/{folds} needs", "choose a larger share"
             remedy += " with --test-share, or none"
         raise FoveateError(f"{collection.source}: {needs} {shortage}: {remedy}")
 

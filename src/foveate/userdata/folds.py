@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -225,11 +226,13 @@ def _test_part(
         return every[~test], every[test], f"test part as the data say; {how} of the others"
     if settings.test_share == 0:
         return every, every[:0], how
-    parts = max(2, round(1 / settings.test_share))
+    finest = max(10, round(1 / settings.test_share))
+    tested, parts = Fraction(settings.test_share).limit_denominator(finest).as_integer_ratio()
     for target in _targets(collection):
         must_suffice(target, units, parts, test_part=True)
-    test = draw_folds(y, units, parts, settings.split_seed, 2000) == 0
-    return every[~test], every[test], f"a test part of one in {parts} bags; {how} of the others"
+    test = draw_folds(y, units, parts, settings.split_seed, 2000) < tested
+    how = f"a test part of {tested} in {parts} bags; {how} of the others"
+    return every[~test], every[test], how
 
 
 def _must_name_bags_of(path: Path, collection: Collection) -> None:

@@ -4,7 +4,6 @@ Written to ``model_card.md`` and ``model_card.json`` of the run with every fit, 
 of Mitchell et al. (2019), "Model cards for model reporting".
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -228,7 +227,19 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    """A value of the card in words.
+
+    Example:
+        >>> _text({"no": 45, "yes": [0.123456, None]}), _text([])
+        ('no: 45; yes: 0.123, none', 'none')
+    """
+    if isinstance(value, Mapping):
+        return "; ".join(f"{key}: {_text(part)}" for key, part in value.items()) or "none"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_text, value)) or "none"
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    return "none" if value is None else str(value)
 
 
 def escaped(text: str) -> str:

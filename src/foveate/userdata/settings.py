@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from foveate.settings import Count, NonNegative, Positive, Settings, Share, Words
+from foveate.settings import Count, NonNegative, Positive, Settings, Words
 from foveate.training.plan import default_paradigms
 
 __all__ = ["FitSettings", "mixed_paradigms"]
@@ -65,7 +65,7 @@ class FitSettings(Settings):
     """Folds of cross-fitting; 1 draws one training, one validation and one test part instead."""
     repeats: Count = 1
     """How often folds are drawn."""
-    test_share: Share = 0.0
+    test_share: Annotated[float, Field(ge=0, le=0.5)] = 0.0
     """Share of the bags that only test the final ensemble; a --split column names them itself."""
     paradigms: Annotated[Words, Field(min_length=1)] = Field(default_factory=mixed_paradigms)
     """Ways to train, compared on the same bags; a pooling family unless given."""

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from .chromium import WAIT, sync_api
+from .test_browser_data import write_bags
 
 # The ledger has hundreds of folded parts, all alike.
 OPEN_DETAILS = (
@@ -75,6 +76,46 @@ def test_axe_finds_nothing_and_nothing_overflows(browser, lab, axe, width, schem
         if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
             found.append(f"{path} is wider than {width} pixels")
         page.close()
+    context.close()
+    assert found == []
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "dark"), (360, "light")])
+def test_axe_finds_nothing_in_states_that_come_and_go(
+    browser, lab, axe, train, tmp_path, width, scheme
+):
+    """The list of jobs, a training that runs, the columns of a file, a filter that fits nothing."""
+    name = train(task="error-mode-1", paradigms=["soft", "hard"], seeds=24, epochs=5000)
+    file = tmp_path / "cases.csv"
+    write_bags(file)
+    context = browser.new_context(
+        base_url=lab,
+        viewport={"width": width, "height": 900},
+        color_scheme=scheme,
+        reduced_motion="reduce",
+        bypass_csp=True,
+    )
+    page = context.new_page()
+    page.set_default_timeout(WAIT)
+    found = []
+
+    def check(state):
+        found.extend(violations(page, axe, state))
+        if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+            found.append(f"{state} is wider than {width} pixels")
+
+    page.goto(f"/train?id={name}&task=error-mode-1")
+    page.locator(".model [data-figure=regions] image").first.wait_for()
+    page.locator(".jobs-panel summary").click()
+    page.locator(".jobs li").first.wait_for()
+    check("a training and the list of jobs")
+    page.goto("/data")
+    page.get_by_label("Drop a file here, or choose one").set_input_files(file)
+    page.get_by_role("button", name="Fit and examine").wait_for()
+    check("the columns of a file")
+    page.goto(f"{FIT}&outcome=doubtful&label=healthy")
+    page.get_by_text("No bag fits.").wait_for()
+    check("no bag fits")
     context.close()
     assert found == []
 

@@ -25,7 +25,7 @@ def _names_its_class(page, square):
 def test_a_start_in_error_mode_1_is_found_and_explained(page):
     """What a person who never saw the lab does: start, click a square with a mark, read."""
     page.goto("/")
-    page.get_by_role("link", name="Now find a start that cheats").click()
+    page.get_by_role("link", name="Find a start that is right for the wrong reason →").click()
     for name in ("Hard", "LVML", "Hybrid", "Witness"):  # one will do, and is quicker
         page.get_by_role("checkbox", name=name, exact=True).uncheck()
     page.get_by_label("Epochs").fill("40")

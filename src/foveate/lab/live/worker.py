@@ -16,6 +16,7 @@ def main() -> None:
     import torch
 
     from foveate.errors import FoveateError
+    from foveate.lab.advice import without_flags
     from foveate.lab.live.copying import train_copying_live
     from foveate.lab.live.examination import examine_fit_again
     from foveate.lab.live.experiment import run_experiment_live
@@ -46,7 +47,7 @@ def main() -> None:
     except Stopped as reason:
         channel.send("state", state="stopped", reason=str(reason))
     except FoveateError as error:
-        channel.send("state", state="failed", reason=str(error))
+        channel.send("state", state="failed", reason=without_flags(str(error)))
 
 
 if __name__ == "__main__":

@@ -152,7 +152,9 @@ def _inferred(class_evidence: Mapping[str, Any]) -> str:
     answers = class_evidence.get("answers", {})
     seen = answers.get("visible", {}).get("visible")
     evidence = answers.get("evidence", {})
-    return str(evidence["why"]) if evidence and (seen or evidence["presence"] != "some") else ""
+    if not evidence or evidence["declared"]:  # the summary says so already
+        return ""
+    return str(evidence["why"]) if (seen or evidence["presence"] != "some") else ""
 
 
 def _class(class_evidence: Mapping[str, Any]) -> dict[str, Any]:

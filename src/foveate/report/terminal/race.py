@@ -6,6 +6,7 @@ from typing import Any
 from rich import box
 from rich.console import Console
 from rich.markup import escape
+from rich.measure import Measurement
 from rich.table import Table
 
 from foveate.metrics.faults import dead_focus, diverged, faults
@@ -16,6 +17,7 @@ from foveate.records.runs import Run
 __all__ = ["print_race", "race_numbers"]
 
 WIDE_COLUMNS = 110  # columns of a table with one line per paradigm
+MEASURED_COLUMNS = 1000  # more than any table needs
 
 
 def race_numbers(run: Run) -> dict[str, Any]:
@@ -53,8 +55,9 @@ def print_race(run: Run) -> None:
     table.add_column("paradigm", no_wrap=True)
     metrics = summary_metrics()
     titles = [item.title if item.unit == "%" else item.heading for item in metrics]
-    for heading in (*titles, "CPU s", "classifier calls", "epochs"):
-        table.add_column(heading, justify="right", no_wrap=heading != "classifier calls")
+    calls = "classifier\ncalls" if narrow else "classifier calls"
+    for heading in (*titles, "CPU s", calls, "epochs"):
+        table.add_column(heading, justify="right", no_wrap=True)
     records = run.records()
     for name, record in records.items():
         summary = summarise(record)
@@ -62,6 +65,8 @@ def print_race(run: Run) -> None:
         shares = [_interval(summary.get(item.name), gap) for item in metrics]
         cost = [f"{summary['cpu_seconds']:.2f}", f"{summary['classifier_calls']:,.0f}"]
         table.add_row(name, *shares, *cost, str(record.meta["epochs_run"]))
+    needed = Measurement.get(console, console.options.update(max_width=MEASURED_COLUMNS), table)
+    console.width = max(console.width, needed.maximum)  # a narrower one would cut off digits
     console.print(table)
     for sentence in faults(records):
         print(f"warning: {sentence}")

@@ -3,6 +3,7 @@
 import { h } from "./dom.js";
 import { get, post } from "./api.js";
 
+const RETRY = 2000; // milliseconds until a refused stream is asked for again
 const ENDED = ["done", "stopped", "failed"];
 const STATES = {
   starting: "Starting …",
@@ -84,8 +85,12 @@ export function followJob(job, handlers, seed = 0) {
     close();
     handlers.reload?.();
   });
+  // A browser tries again by itself unless the lab refuses, as one does that was started anew.
   source.addEventListener("error", () => {
-    if (source.readyState !== EventSource.CLOSED) handlers.lost?.();
+    handlers.lost?.();
+    if (source.readyState !== EventSource.CLOSED) return;
+    close();
+    retry = setTimeout(() => handlers.reload?.(), RETRY);
   });
   source.addEventListener("open", () => handlers.state?.());
   // A browser grants a site six connections for all its tabs, so hidden tabs give theirs up.
@@ -97,7 +102,9 @@ export function followJob(job, handlers, seed = 0) {
     }
   };
   document.addEventListener("visibilitychange", onVisibility);
+  let retry = null;
   function close() {
+    clearTimeout(retry);
     document.removeEventListener("visibilitychange", onVisibility);
     source.close();
   }

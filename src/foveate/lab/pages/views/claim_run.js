@@ -3,7 +3,8 @@
 import { addressOf } from "../core/address.js";
 import { post } from "../core/api.js";
 import { h, render } from "../core/dom.js";
-import { followJob, hasEnded, loadJob, progressBar, stateLabel, stopJob } from "../core/job.js";
+import { followJob, loadJob } from "../core/job.js";
+import { jobStatus } from "../ui/job_status.js";
 import { errorState } from "../ui/states.js";
 
 const NEW = { last: 0, epoch: 0, outcomes: {}, now: {}, parts: [], result: {}, setup: {} };
@@ -27,7 +28,13 @@ async function start(claim, scale, status, streams) {
   try {
     const answer = await post("/api/claims/run", { experiment: claim.experiment, scale });
     const job = { ...structuredClone(NEW), ...answer };
-    const update = () => render(status, progress(job, scale), results(job, claim, scale));
+    const progress = jobStatus({ id: null, about: `${job.job.experiment}, ${scale} scale` });
+    const found = h("div", {});
+    render(status, progress.element, found);
+    const update = () => {
+      progress.update(job);
+      if (job.result.findings && !found.childElementCount) render(found, results(job, claim, scale));
+    };
     const reload = async () => {
       Object.assign(job, await loadJob(job.id));
       update();
@@ -41,17 +48,8 @@ async function start(claim, scale, status, streams) {
   }
 }
 
-function progress(job, scale) {
-  const stop = { type: "button", class: "quiet", onclick: () => stopJob(job.id) };
-  const words = `${job.job.experiment}, ${scale} scale: ${stateLabel(job)} ${job.reason ?? ""} `;
-  const part = ({ part: name, done, total }) =>
-    h("div", { class: "row note" }, name, progressBar(done / total), `${done} of ${total}`);
-  return [h("p", {}, words, !hasEnded(job) && h("button", stop, "Stop")), job.parts.map(part)];
-}
-
 function results(job, claim, scale) {
   const { findings, run } = job.result;
-  if (!findings) return null;
   const finding = (item) =>
     h(
       "p",

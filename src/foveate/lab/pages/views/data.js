@@ -35,7 +35,9 @@ export async function open(container) {
   let stream = null;
   let current = null;
 
+  let sending = 0;
   async function send(file) {
+    const turn = ++sending; // of several files, the last one counts
     stream?.close();
     if (job && !hasEnded(job)) stopJob(job.id);
     render(columns, loadingState(`Sending ${file.name} …`));
@@ -44,11 +46,13 @@ export async function open(container) {
     try {
       const query = new URLSearchParams({ name: file.name });
       const started = await upload(`/api/uploads?${query}`, file);
+      if (turn !== sending) return void stopJob(started.id);
       setParams({ id: started.id, run: null, paradigm: null, bag: null });
       dispatchEvent(new Event("jobs-changed"));
       chooser.fail(null);
       await attach();
     } catch (error) {
+      if (turn !== sending) return;
       render(columns);
       chooser.fail(error);
     }
@@ -79,12 +83,14 @@ export async function open(container) {
     } catch (error) {
       if (run) return showResult(run);
       render(columns, errorState(new Error(`${error.message}. Choose the file again.`)));
+      render(work);
       return;
     }
     draw();
     if (!hasEnded(job)) {
       const handlers = { state: draw, setup: draw, frame: drawWork, result: draw, end: draw };
-      stream = followJob(job, { ...handlers, reload: attach });
+      const lost = () => progress?.update(job, { lost: true });
+      stream = followJob(job, { ...handlers, lost, reload: attach });
     }
   }
 
@@ -140,10 +146,13 @@ export async function open(container) {
   }
 
   let settings = null;
+  let progress = null;
   function drawWork() {
     const view = job.setup.view;
+    const isWaiting = ["ready", "idle"].includes(job.state);
+    if (!view || isWaiting || (job.state === "done" && job.result?.run)) progress = null;
     if (!view || (job.state === "done" && job.result?.run)) return render(work);
-    if (["ready", "idle"].includes(job.state)) {
+    if (isWaiting) {
       const form = JSON.stringify([job.id, view.classes, view.absent]);
       if (settings?.form !== form) {
         settings = { form, element: view.labelled ? fitSettings(view, theme, begin) : unlabelled() };
@@ -152,7 +161,11 @@ export async function open(container) {
       return;
     }
     settings = null;
-    render(work, fitProgress(job, theme));
+    if (!progress) {
+      progress = fitProgress(theme);
+      render(work, progress.element);
+    }
+    progress.update(job);
   }
 
   const unlabelled = () =>

@@ -1,8 +1,9 @@
 // What to fit, and how far it is.
 
 import { capitalised, h } from "../core/dom.js";
-import { formatSeconds, hasEnded, progressBar, stateLabel, stopJob } from "../core/job.js";
+import { hasEnded } from "../core/job.js";
 import { checkbox, field, select } from "../ui/controls.js";
+import { jobStatus } from "../ui/job_status.js";
 
 export function fitSettings(view, theme, begin) {
   const raced = Object.keys(theme.paradigms).filter((name) => theme.paradigms[name].raced);
@@ -79,33 +80,14 @@ export function absentSelect(classes, value, onchange) {
   });
 }
 
-export function fitProgress(job, theme) {
-  const words = { running: "Fitting" };
-  const left = job.seconds_left;
-  const time = left && !hasEnded(job) ? `about ${formatSeconds(left)} left` : "";
-  const stop = { type: "button", onclick: () => stopJob(job.id) };
-  const label = (part) => theme.paradigms[part]?.label ?? capitalised(part);
-  const parts = job.parts.map(({ part, done, total }) =>
-    h(
-      "div",
-      { class: "row note" },
-      h("span", { class: "part" }, label(part)),
-      progressBar(done / total),
-      h("span", { class: "count" }, `${Math.round((100 * done) / total)} %`),
-    ),
-  );
-  return h(
-    "div",
-    { class: "panel" },
-    h(
-      "div",
-      { class: "row" },
-      h("strong", { id: "state", role: "status" }, stateLabel(job, words)),
-      h("output", { id: "left" }, time),
-      !hasEnded(job) && h("button", stop, "Stop"),
-    ),
-    job.reason && h("p", { class: "note error" }, job.reason),
-    hasEnded(job) && h("p", { class: "note" }, "Choose the file again to fit it."),
-    parts,
-  );
+// How far a fit is; `update` shows a later state of its job.
+export function fitProgress(theme) {
+  const partName = (part) => theme.paradigms[part]?.label ?? capitalised(part);
+  const status = jobStatus({ words: { running: "Fitting" }, partName });
+  const again = h("p", { class: "note" }, "Choose the file again to fit it.");
+  const update = (job, how) => {
+    status.update(job, how);
+    again.hidden = !hasEnded(job) || job.state === "done";
+  };
+  return { element: h("div", { class: "panel" }, status.element, again), update };
 }

@@ -19,7 +19,8 @@ const NUMBERS = ["seeds", "seconds"];
 export function runList(runs) {
   const chosen = new Set();
   const compare = () => setParams({ compare: [...chosen].join(",") }, { redraw: true });
-  const together = h("button", { type: "button", class: "main", disabled: true, onclick: compare }, "Compare");
+  const button = { type: "button", class: "main", disabled: true, onclick: compare };
+  const together = h("button", button, "Compare");
   const mark = (name, on) => {
     chosen[on ? "add" : "delete"](name);
     together.disabled = chosen.size < 2;

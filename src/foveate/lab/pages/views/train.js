@@ -2,10 +2,10 @@
 
 import { addressOf, params, setParams } from "../core/address.js";
 import { get, loadTheme, post } from "../core/api.js";
-import { capitalised, h, reducedMotion, render } from "../core/dom.js";
-import { commandJob, followJob, formatSeconds, hasEnded, listJobs } from "../core/job.js";
-import { loadJob, progressBar, stateLabel, stopJob } from "../core/job.js";
+import { h, reducedMotion, render } from "../core/dom.js";
+import { followJob, hasEnded, listJobs, loadJob, stateLabel, stopJob } from "../core/job.js";
 import { preloadVega } from "../ui/charts.js";
+import { jobStatus } from "../ui/job_status.js";
 import { errorState } from "../ui/states.js";
 import { modelColumns } from "./model_columns.js";
 import { tileStrip } from "./tile_strip.js";
@@ -41,7 +41,7 @@ export async function open(container) {
   let columns = null;
   let strip = null;
   let others = [];
-  const bar = statusBar(status, act);
+  const bar = statusBar(status, (error) => render(detail, errorState(error)));
 
   async function begin(request) {
     try {
@@ -62,14 +62,6 @@ export async function open(container) {
       await attach();
     } catch (error) {
       bar.fail(error);
-    }
-  }
-
-  async function act(command) {
-    try {
-      await commandJob(job.id, command);
-    } catch (error) {
-      render(detail, errorState(error));
     }
   }
 
@@ -218,17 +210,20 @@ export async function open(container) {
   };
 }
 
-// State, progress and commands of the job. Its elements stay, so that focus does too.
-function statusBar(container, act) {
-  const state = h("strong", { id: "state", role: "status" });
-  const track = h("span", { class: "progress" });
-  const epoch = h("output", { id: "epoch" });
-  const button = (words, onclick) => h("button", { type: "button", onclick }, words);
-  const pause = button("Pause", () => act(pause.dataset.command));
-  const step = button("Step", () => act("step"));
-  const stop = button("Stop", () => act("stop"));
-  const row = h("div", { class: "row" }, state, track, epoch, pause, step, stop);
-  const reason = h("p", { class: "note error" });
+// State, progress and commands of the job, or what is there where nothing is trained.
+function statusBar(container, failed) {
+  const total = (job) => job.setup.epochs ?? job.job.epochs;
+  const bar = jobStatus({
+    words: STATES,
+    pausable: true,
+    failed,
+    amount: (job) => `${job.job.task === "copying" ? "step" : "epoch"} ${job.epoch} of ${total(job)}`,
+    share: (job) => job.epoch / total(job),
+    seconds: (job) => {
+      if (job.epoch <= 3 || job.state !== "running") return null;
+      return ((Date.now() / 1000 - job.started) * (total(job) - job.epoch)) / job.epoch;
+    },
+  });
   const idle = h("p", { class: "note" }, "Nothing is being trained. Start with the settings above.");
   const example = h(
     "p",
@@ -239,30 +234,12 @@ function statusBar(container, act) {
   const others = h("div", {});
   const wait = () => render(container, h("p", { id: "state", role: "status" }, "Starting …"));
 
-  function progress(job) {
-    const total = job.setup.epochs ?? job.job.epochs;
-    epoch.textContent = `${job.job.task === "copying" ? "step" : "epoch"} ${job.epoch} of ${total}`;
-    render(track, progressBar(job.epoch / total));
-    const spent = Date.now() / 1000 - job.started;
-    const left =
-      job.epoch > 3 && job.state === "running" ? (spent * (total - job.epoch)) / job.epoch : 0;
-    epoch.title = left ? `about ${formatSeconds(left)} left` : "";
-  }
-
   function update(job, lost, links) {
     render(others, links);
     if (!job) return render(container, idle, others);
     if (job.id === EXAMPLE) return render(container, example, others);
-    const over = hasEnded(job);
-    state.textContent = lost ? "Connection lost, trying again …" : stateLabel(job, STATES);
-    pause.dataset.command = job.state === "paused" ? "go" : "pause";
-    pause.textContent = job.state === "paused" ? "Continue" : "Pause";
-    pause.disabled = step.disabled = over || job.state === "starting";
-    stop.disabled = over;
-    reason.textContent = job.reason ? `${capitalised(job.reason)}.` : "";
-    reason.hidden = !job.reason;
-    progress(job);
-    if (!row.isConnected) render(container, row, reason, others);
+    bar.update(job, { lost });
+    if (!bar.element.isConnected) render(container, bar.element, others);
   }
-  return { update, progress, wait, fail: (error) => render(container, errorState(error)) };
+  return { update, progress: bar.progress, wait, fail: (error) => render(container, errorState(error)) };
 }

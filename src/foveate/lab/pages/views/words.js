@@ -3,8 +3,9 @@
 import { params, setParams } from "../core/address.js";
 import { get, loadTheme, post } from "../core/api.js";
 import { formatPercent, h, render, uniqueId } from "../core/dom.js";
-import { followJob, hasEnded, loadJob, progressBar, stateLabel, stopJob } from "../core/job.js";
+import { followJob, hasEnded, loadJob, stopJob } from "../core/job.js";
 import { select } from "../ui/controls.js";
+import { jobStatus } from "../ui/job_status.js";
 import { errorState, loadingState, renderAsync } from "../ui/states.js";
 import { alignmentFigures, readingFigures } from "./text_answers.js";
 
@@ -195,27 +196,34 @@ export async function open(container) {
     await attach();
   }
 
+  let bar = null; // the status of one model
   function drawStatus() {
-    const words = { running: "Training", ready: "Ready to be asked", idle: "Ready to be asked" };
-    const accuracy = model.now.soft?.accuracy?.[0];
-    const total = model.setup.epochs ?? model.job.steps;
-    const unit = model.job.what === "texts" ? "texts" : "words";
-    const right = accuracy === undefined ? "" : `, ${formatPercent(accuracy)} of held-out ${unit} right`;
-    const corpus = offer[model.job.what][model.job.corpus] ?? model.job.corpus;
-    const again = { type: "button", onclick: () => reopen(model.result.model) };
-    render(
-      status,
-      h(
-        "div",
-        { class: "row" },
-        h("strong", { id: "state", role: "status" }, stateLabel(model, words)),
-        h("span", { class: "note" }, corpus),
-        progressBar(model.epoch / total),
-        h("output", {}, `step ${model.epoch} of ${total}${right}`),
-      ),
-      model.reason && h("p", { class: "note error" }, model.reason),
-      hasEnded(model) && model.result?.model && h("button", again, "Open it again"),
-    );
+    if (bar?.id !== model.id) bar = statusBar(model.id);
+    bar.update(model);
+    if (!bar.element.isConnected) render(status, bar.element);
+  }
+
+  function statusBar(id) {
+    const { corpus, what, steps } = model.job;
+    const total = (job) => job.setup.epochs ?? steps;
+    const unit = what === "texts" ? "texts" : "words";
+    const right = (job) => {
+      const accuracy = job.now.soft?.accuracy?.[0];
+      return accuracy === undefined ? "" : `, ${formatPercent(accuracy)} of held-out ${unit} right`;
+    };
+    const progress = jobStatus({
+      words: { running: "Training", ready: "Ready to be asked", idle: "Ready to be asked" },
+      about: offer[what][corpus] ?? corpus,
+      amount: (job) => `step ${job.epoch} of ${total(job)}${right(job)}`,
+      share: (job) => job.epoch / total(job),
+    });
+    const open = { type: "button", onclick: () => reopen(model.result.model) };
+    const again = h("button", open, "Open it again");
+    const update = (job) => {
+      progress.update(job);
+      again.hidden = !(hasEnded(job) && job.result?.model);
+    };
+    return { id, update, element: h("div", {}, progress.element, again) };
   }
 
   async function drawQuestions({ examples, kind }, readings = {}) {

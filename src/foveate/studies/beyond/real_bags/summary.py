@@ -10,6 +10,7 @@ from foveate.records.record import Record
 from foveate.studies.beyond.real_bags.sets import SETS
 from foveate.studies.published import cell
 from foveate.types import Array
+from foveate.userdata.ensemble import MIXTURE
 
 __all__ = ["MEANS", "MEASURES", "mean_cells", "real_cells", "values_of"]
 
@@ -72,15 +73,25 @@ def _entries(record: Record) -> Iterator[tuple[str, str, float]]:
 
 
 def _means(values: Values, sets: list[str], title: str) -> list[Cell]:
-    """Means over the sets that have the measure; a method must have all of them."""
+    """Means over the sets that have the measure; a method must have all of them.
+
+    Where the mixture has a measure on some of them, these are the sets that count.
+    """
     measured: dict[str, set[str]] = {}
-    for name, _, measure in values:
+    of_mixture: dict[str, set[str]] = {}
+    for name, method, measure in values:
         if name in sets:
             measured.setdefault(measure, set()).add(name)
+            if method == MIXTURE:
+                of_mixture.setdefault(measure, set()).add(name)
+    measured |= of_mixture
     cells = []
     for method, measure in dict.fromkeys(key[1:] for key in values):
-        with_value = [name for name in sets if (name, method, measure) in values]
-        if len(with_value) < 2 or set(with_value) != measured.get(measure):
+        counted = measured.get(measure, set())
+        with_value = [
+            name for name in sets if name in counted and (name, method, measure) in values
+        ]
+        if len(with_value) < 2 or set(with_value) != counted:
             continue
         means: Array = np.array([np.mean(values[name, method, measure]) for name in with_value])
         cells.append(
