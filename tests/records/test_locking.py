@@ -106,6 +106,6 @@ def test_verifying_costs_little(tmp_path):
     path = tmp_path / "checkpoint.safetensors"
     save_checkpoint(path, {"a": torch.zeros(1 << 22)}, {})
     content = path.read_bytes()
-    start = time.perf_counter()
+    start = time.process_time()
     verify_safetensors(path, content)
-    assert time.perf_counter() - start < 0.5
+    assert time.process_time() - start < 0.5

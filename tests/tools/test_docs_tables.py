@@ -15,7 +15,9 @@ BAGS = {"bag AUC": ".3f", "segment AUROC": ".3f", "pointing %": ".0f"}
 PAGES = {
     "README.md": {"readme", "real-bags-short"},
     "docs/which-paradigm.md": {"witness-in-short"},
+    "docs/guide/real-bags.md": {"real-bags", "real-maps"},
     "docs/guide/witness.md": {
+        "taught",
         "witness",
         "witness-calm",
         "witness-linear",

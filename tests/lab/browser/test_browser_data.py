@@ -55,8 +55,8 @@ def test_from_a_file_to_a_bag_with_its_id(page, tmp_path):
     assert "--" not in page.locator(".verdict").inner_text()
     card = page.locator(".bag-card").first
     sync_api.expect(card.locator("svg")).to_be_visible()
-    page.get_by_label("Class").select_option("sick")
-    page.get_by_label("Show").select_option("right")
+    page.get_by_label("Class", exact=True).select_option("sick")
+    page.get_by_label("Show", exact=True).select_option("right")
     card = page.locator(".bag-card").first
     name = card.locator("b").inner_text()
     assert re.fullmatch(r"case \d+", name)

@@ -111,6 +111,15 @@ CAUSES = (
     ),
     Cause(
         "open",
+        "At the published training. The released script averages logits where it says LVML: "
+        "`foveate reproduce table1 --scale paper --set 'rows=[\"hatexplain-1\"]' --set "
+        "'paradigms=[\"logit\"]' --seeds 3 --label hatexplain-1-logit` would tell.",
+        ("HateXplain-1",),
+        names=("lvml",),
+        labels=("hatexplain-1",),
+    ),
+    Cause(
+        "open",
         "At the published training.",
         ("HateXplain",),
         labels=AS_PUBLISHED_LABELS,
