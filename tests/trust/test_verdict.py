@@ -160,6 +160,15 @@ def test_trust_needs_every_question_answered_well():
         assert grade_class(replace(GOOD, **change)) != "trust", change
 
 
+def test_a_class_without_right_answers_is_not_said_to_depend_on_nothing():
+    wrong = replace(GOOD, accuracy=0.0, keep_only=float("nan"), removal=0.0)
+    sentence = "No answer 'a' is right"
+    assert grade_class(wrong) != "trust"
+    assert sentence in judge(wrong).summary + " ".join(judge(wrong).why)
+    depends = answers_of([wrong], [1.0])["depends"]
+    assert (depends.mark, sentence in depends.text) == ("bad", True)
+
+
 def test_an_error_mode_in_a_minority_of_models_raises_nothing():
     bad = replace(GOOD, estimate=0.5, low=0.4, high=0.6, estimated_worst=0.0)
     assert grade_class(bad) == "do not trust"

@@ -126,6 +126,8 @@ def _depends(facts: Sequence[ClassFacts]) -> tuple[Mark, str]:
     if broken := _overturned(facts):
         return "bad", broken
     least = min(facts, key=lambda f: f.removal)
+    if np.isnan(least.keep_only):
+        return "bad", f"No answer '{least.name}' is right, so that nothing shows what it depends on."
     share = f"{100 * max(0.0, least.removal):.0f} %"
     text = f"Without attended segments {share} of right answers change for '{least.name}'"
     weak = max(facts, key=lambda f: f.overridden)

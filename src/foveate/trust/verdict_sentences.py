@@ -75,7 +75,9 @@ def keep_sentence(facts: ClassFacts) -> str:
 
 
 def default_sentence(facts: ClassFacts) -> str:
-    """That answers stay without the attended segments."""
+    """That answers stay without the attended segments, or that none is right."""
+    if np.isnan(facts.keep_only):
+        return f"No answer '{facts.name}' is right, so that nothing shows what answers depend on."
     share = f"{100 * max(0.0, facts.removal):.0f} %"
     text = f"Only {share} of the right answers '{facts.name}' change without the attended segments"
     if facts.overridden >= BROKEN:
