@@ -177,6 +177,14 @@ def test_a_changed_table_is_kept_beside_the_unchanged_one(tmp_path):
     assert "scale: small, changed: two-hours" in as_markdown(kept, published_tables())
 
 
+def test_a_result_replaces_the_estimate_of_its_name(tmp_path):
+    estimated = {"table": "table1", "scale": "small", "label": "a", "seconds": 60.0, "absent": {}}
+    other = store({**estimated, "label": "b"}, tmp_path)
+    assert store(estimated, tmp_path).name == "table1-small-a-estimate.json"
+    stored = store(result(label="a"), tmp_path)
+    assert sorted(tmp_path.iterdir()) == sorted([stored, other])
+
+
 def test_a_result_of_another_size_is_marked_without_a_label(tmp_path):
     usual = settings_for("table1", "small", {}).model_dump()
     config = {"experiment": "table1", "scale": "small", "settings": usual}

@@ -18,7 +18,7 @@ from foveate.io.rows import column_names
 from foveate.io.streamed import converted_file, fits_memory, version_of
 from foveate.io.streamed_columns import ColumnReader
 from foveate.io.streamed_rows import RowReader, Runs
-from foveate.io.tables import TableBags, place_kind
+from foveate.io.table_bags import TableBags, place_kind
 from foveate.types import Array, FloatArray, PartProgress
 
 __all__ = ["read_large_tables"]

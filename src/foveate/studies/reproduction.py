@@ -158,18 +158,24 @@ def charts_of(results: list[Result]) -> dict[str, Mapping[str, Any]]:
 
 
 def store(result: Result, folder: Path) -> Path:
-    """Write a result as ``TABLE-SCALE[-LABEL].json``, an estimate as ``…-estimate.json``."""
+    """Write a result as ``TABLE-SCALE[-LABEL].json``, an estimate as ``…-estimate.json``.
+
+    A result replaces the estimate of the same name.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise FoveateError(f"cannot make the folder {folder}: {error.strerror}") from None
-    ending = "" if "cells" in result else "-estimate"
     label = f"-{result['label']}" if result.get("label") else ""
-    path = folder / f"{result['table']}-{result['scale']}{label}{ending}.json"
+    name = f"{result['table']}-{result['scale']}{label}"
+    estimated = folder / f"{name}-estimate.json"
+    path = folder / f"{name}.json" if "cells" in result else estimated
     # "run" is a path of this machine, "changed" depends on the version that reads the result.
     stored = {k: v for k, v in result.items() if k not in ("run", "changed")}
     text = _result_text(stored).encode()
     write_atomically(path, lambda file: file.write(text))
+    if path != estimated:
+        estimated.unlink(missing_ok=True)
     return path
 
 
