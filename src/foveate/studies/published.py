@@ -19,6 +19,8 @@ __all__ = ["Reproduction", "SeedValues", "cell", "paired", "seed_values"]
 SHARES = (
     *("accuracy", "SAIF", "FT", "FTPT", "FT by α", "FT by another auditor", "pointing"),
     *("middle focus", "middle prediction", "images seen", "seeds that learn"),
+    *("SAIF, data-range bins", "SAIF, seen images", "SAIF, unseen images"),
+    *("accuracy, seen images", "accuracy, unseen images"),
 )
 BOUNDS: Mapping[str, tuple[float, float]] = {
     **{f"{name} %": (0.0, 100.0) for name in SHARES},
