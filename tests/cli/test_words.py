@@ -132,7 +132,7 @@ def test_align_shows_matrices(pairs, workdir):
     page = (workdir / "a.html").read_text()
     assert "iteration 5 of 5" in page
     assert page.count("<table class=") == 12
-    assert 'class="sure found"' in page
+    assert 'class="sure predicted"' in page
 
 
 def test_align_by_attention(pairs, workdir):
@@ -305,7 +305,11 @@ def test_an_unknown_label_is_named(workdir, command):
         ("a b\n\nd\n", "x\ny\nz\n", "s.txt, line 2: the text is empty"),
         ("a b\nc\nd\n", "x\ny\n \n", "t.txt, line 3: the text is empty"),
         ("", "", "s.txt and t.txt are empty"),
-        (b"a\n\xff\xfe\n", b"x\ny\n", "s.txt, line 2: must be UTF-8, got the byte 0xff"),
+        (
+            b"a\n\xff\xfe\n",
+            b"x\ny\n",
+            "s.txt, line 2: must be UTF-8, got the byte 0xff: save the file as UTF-8",
+        ),
     ],
 )
 def test_bad_pairs_are_named_by_file_line_and_reason(workdir, command, source, target, output):

@@ -26,7 +26,7 @@ def test_tables_have_at_most_five_columns_and_real_data_first():
     rows = [line for line in TEXT.splitlines() if line.startswith("|")]
     assert rows
     assert max(row.count("|") - 1 for row in rows) <= 5
-    assert rows[2].startswith("| Birds")
+    assert rows[2].startswith("| HateXplain posts")
 
 
 def test_three_links_lead_on():

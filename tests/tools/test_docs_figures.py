@@ -30,8 +30,8 @@ def test_picture_of_the_readme_is_reproduced(tmp_path, monkeypatch):
     readme_picture.main()
     drawn = (tmp_path / "docs" / "images" / "two-panels.svg").read_text("utf-8")
     assert drawn == (IMAGES / "two-panels.svg").read_text("utf-8")
-    assert "right for the wrong reason" in drawn
-    assert "right for the right reason" in drawn
+    assert "Right for the wrong reason" in drawn
+    assert "Right for the right reason" in drawn
 
 
 def test_rows_of_the_chart_hold_the_stored_numbers():

@@ -3,8 +3,8 @@ import pytest
 import torch
 from torch import nn
 
+from foveate.attention import likelihood
 from foveate.attention.paradigms import PARADIGMS, Hard, Hybrid, Marginal, Soft, WithEntropy
-from foveate.bags import segments
 from foveate.bags.bag import Bag, pad
 from foveate.bags.segments import Mosaics
 from foveate.metrics import focus
@@ -130,7 +130,7 @@ def test_reading_in_small_parts_gives_the_same_numbers(monkeypatch, name, bag):
     net = model(name)
     whole = read(net, bag, name)
     monkeypatch.setattr(evaluation, "ELEMENTS", 2 * bag.m * 2)  # two bags at a time
-    monkeypatch.setattr(segments, "ROWS", 3)
+    monkeypatch.setattr(likelihood, "ROWS", 3)
     assert_same(read(net, bag, name), whole)
 
 
@@ -153,7 +153,7 @@ def test_each_row_of_a_bank_passes_through_f_once(monkeypatch, name, small):
     net.f, net.g = Counting(net.f), Counting(net.g)
     if small:
         monkeypatch.setattr(evaluation, "ELEMENTS", 1)
-        monkeypatch.setattr(segments, "ROWS", 3)
+        monkeypatch.setattr(likelihood, "ROWS", 3)
     read(net, bag, name)
     assert net.f.seen == bag.x.bank.tolist()
     if name == "soft":  # one mixture a bag; the others classify each row of the bank once too

@@ -11,7 +11,10 @@ from foveate.errors import FoveateError
 from foveate.io.number_columns import NumberColumn
 from foveate.types import FloatArray, PartProgress
 
-__all__ = ["add_parquet", "is_list", "is_numeric", "number_rows", "whole_parquet"]
+__all__ = [
+    "add_parquet", "chunk_metadata", "count_numbers", "is_list", "is_numeric", "number_rows",
+    "whole_parquet",
+]  # fmt: skip
 
 BUFFER = 2**20  # bytes of a column that are read at a time
 
@@ -59,6 +62,36 @@ def whole_parquet(path: Path) -> Iterator[Any]:
             yield file
     except (OSError, pa.ArrowException, UnicodeDecodeError):
         raise FoveateError(f"{path} is not a complete Parquet file") from None
+
+
+def chunk_metadata(file: Any, group: int, column: int) -> Any:
+    """Metadata of one column in one row group, read after its first page.
+
+    The reader checks the metadata and names damage; asked directly, pyarrow ends the process.
+
+    Args:
+        file: As from :func:`whole_parquet`.
+        group: The row group.
+        column: The column in the schema of the file, lists divided into their elements.
+    """
+    name = file.metadata.schema.column(column).path.split(".")[0]
+    next(file.iter_batches(1, row_groups=[group], columns=[name]), None)
+    return file.metadata.row_group(group).column(column)
+
+
+def count_numbers(path: Path) -> int:
+    """How many numbers the columns of numbers and of lists of them hold, by the metadata."""
+    kinds = ("FLOAT", "DOUBLE", "INT32", "INT64")
+    total = 0
+    with whole_parquet(path) as file:
+        columns = [file.metadata.schema.column(k) for k in range(file.metadata.num_columns)]
+        for k, column in enumerate(columns):
+            if column.physical_type in kinds and not column.max_repetition_level:
+                total += file.metadata.num_rows
+            elif column.physical_type in kinds:
+                groups = range(file.metadata.num_row_groups)
+                total += sum(chunk_metadata(file, group, k).num_values for group in groups)
+    return total
 
 
 def _cells(path: Path, table: Any, name: str) -> list[Any]:

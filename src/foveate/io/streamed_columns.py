@@ -12,7 +12,13 @@ from foveate.errors import FoveateError
 from foveate.io.cells import is_missing
 from foveate.io.columns import Roles
 from foveate.io.number_columns import MOST_TEXTS, LeftOut, form_of, left_out_texts
-from foveate.io.parquet import is_list, is_numeric, number_rows, whole_parquet
+from foveate.io.parquet import (
+    chunk_metadata,
+    is_list,
+    is_numeric,
+    number_rows,
+    whole_parquet,
+)
 from foveate.io.rows import where
 from foveate.types import FloatArray
 
@@ -72,17 +78,17 @@ class ColumnReader:
 
     def _is_null(self, name: str) -> bool:
         """Whether no cell of a column holds a value, by the files' metadata."""
-        for file in self.files:
-            with whole_parquet(file) as opened:
-                metadata = opened.metadata
-            paths = [metadata.schema.column(k).path for k in range(metadata.num_columns)]
-            if name not in paths:  # of lists
-                return False
-            for group in range(metadata.num_row_groups):
-                rows = metadata.row_group(group)
-                statistics = rows.column(paths.index(name)).statistics
-                if statistics is None or statistics.null_count != rows.num_rows:
+        for path in self.files:
+            with whole_parquet(path) as file:
+                metadata = file.metadata
+                paths = [metadata.schema.column(k).path for k in range(metadata.num_columns)]
+                if name not in paths:  # of lists
                     return False
+                for group in range(metadata.num_row_groups):
+                    chunk = chunk_metadata(file, group, paths.index(name))
+                    rows = metadata.row_group(group).num_rows
+                    if chunk.statistics is None or chunk.statistics.null_count != rows:
+                        return False
         return True
 
     def whole_numbers(self, names: Iterable[str]) -> Iterator[tuple[str, FloatArray]]:

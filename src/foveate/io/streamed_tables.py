@@ -13,7 +13,7 @@ from foveate.io.cells import Table
 from foveate.io.collection import Collection
 from foveate.io.columnar import ReadTable, check_same, table_files, unused_columns
 from foveate.io.columns import Columns, roles
-from foveate.io.parquet import whole_parquet
+from foveate.io.parquet import count_numbers
 from foveate.io.rows import column_names
 from foveate.io.streamed import converted_file, fits_memory, version_of
 from foveate.io.streamed_columns import ColumnReader
@@ -38,7 +38,9 @@ def read_large_tables(
     """
     by_split = table_files(path)
     files = [file for part in by_split.values() for file in part]
-    if any(file.suffix.lower() != ".parquet" for file in files) or fits_memory(_numbers(files)):
+    if any(file.suffix.lower() != ".parquet" for file in files):
+        return None
+    if fits_memory(sum(map(count_numbers, files))):
         return None
     names = column_names(files[0], columns.header_line)
     chosen = roles(files[0], names, columns, labelled)
@@ -71,19 +73,6 @@ def read_large_tables(
         columns=_names(runs.table, segment),
         kind=place_kind(columns.places),
     )
-
-
-def _numbers(files: Sequence[Path]) -> int:
-    """How many numbers the columns of numbers and of their lists hold, by the files' metadata."""
-    total = 0
-    for file in files:
-        with whole_parquet(file) as opened:
-            metadata = opened.metadata
-        for group in range(metadata.num_row_groups):
-            parts = [metadata.row_group(group).column(k) for k in range(metadata.num_columns)]
-            kinds = ("FLOAT", "DOUBLE", "INT32", "INT64")
-            total += sum(part.num_values for part in parts if part.physical_type in kinds)
-    return total
 
 
 class _LargeTableBags(TableBags):

@@ -126,8 +126,6 @@ def _depends(facts: Sequence[ClassFacts]) -> tuple[Mark, str]:
     if broken := _overturned(facts):
         return "bad", broken
     least = min(facts, key=lambda f: f.removal)
-    if np.isnan(least.keep_only):
-        return "bad", f"No answer '{least.name}' is right, so that nothing shows what it depends on."
     share = f"{100 * max(0.0, least.removal):.0f} %"
     text = f"Without attended segments {share} of right answers change for '{least.name}'"
     weak = max(facts, key=lambda f: f.overridden)
@@ -155,7 +153,10 @@ def _overturned(facts: Sequence[ClassFacts]) -> str | None:
         if value >= limit:
             whose = "a class" if key == "repeat_flips" else f"'{name}'"
             return f"{text} {100 * value:.0f} % of the right answers of {whose}."
-    alone = min(facts, key=lambda f: np.nan_to_num(f.keep_only, nan=1.0))
+    for f in facts:
+        if np.isnan(f.keep_only):
+            return f"No answer '{f.name}' is right, so that nothing shows what it depends on."
+    alone = min(facts, key=lambda f: f.keep_only)
     return keep_sentence(alone) if alone.keep_only < KEEP_ONLY else None
 
 

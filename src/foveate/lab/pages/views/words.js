@@ -81,8 +81,9 @@ export async function open(container) {
   function savedSelect(saved) {
     const describe = ([name, about]) => {
       const corpus = offer[about.what][about.corpus] ?? about.corpus;
-      const right = `${formatPercent(about.accuracy)} right`;
-      return [name, `${corpus}: ${about.steps} steps, ${right}, ${about.created.replace("T", " ")}`];
+      const numbers = [`${about.steps} steps`, `${formatPercent(about.accuracy)} right`];
+      const facts = about.created ? [...numbers, about.created.replace("T", " ")] : numbers;
+      return [name, `${corpus}: ${facts.join(", ")}`];
     };
     return select({
       label: "Or ask one that was trained before",
