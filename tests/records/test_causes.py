@@ -54,6 +54,14 @@ def compared(*results, cause):
     return {(c.label, c.name): c for c in rows}
 
 
+def test_a_reference_may_name_another_row():
+    other = Reference("t", "variant", "clean", name="logit")
+    cause = Cause("open", "The variant is not it.", ("A",), measured=(other,), names=("soft",))
+    variant = result(cell("logit", "SAIF %", 33.0), label="variant")
+    row = compared(result(cell("soft", "SAIF %", 30.0)), variant, cause=cause)["", "soft"]
+    assert row.evidence == "SAIF % 33.0 (logit, clean, variant)"
+
+
 @pytest.mark.parametrize(("other", "kind"), [(60.0, "encoder"), (95.0, "encoder"), (40.0, "open")])
 def test_a_cause_applies_if_the_number_without_it_is_nearer_by_a_third(other, kind):
     cause = Cause("encoder", "Features.", ("A",), labels=("",),

@@ -33,6 +33,7 @@ class Reference(NamedTuple):
         setting: Setting of the cell.
         measure: Measure of the cell; "" for the measure that differs.
         group: Group of the cell; "" for the group that differs.
+        name: Row of the cell; "" for the row that differs.
     """
 
     table: str
@@ -40,6 +41,7 @@ class Reference(NamedTuple):
     setting: str
     measure: str = ""
     group: str = ""
+    name: str = ""
 
 
 class Cause(NamedTuple):
@@ -185,7 +187,12 @@ class _CellKey(NamedTuple):
         """Where the number is that a reference from here means."""
         measure = ref.measure.format(measure=self.measure.removesuffix(" %")) or self.measure
         return _CellKey(
-            ref.table, ref.label, ref.group or self.group, ref.setting, self.name, measure
+            ref.table,
+            ref.label,
+            ref.group or self.group,
+            ref.setting,
+            ref.name or self.name,
+            measure,
         )
 
 
@@ -230,7 +237,7 @@ def _evidence(
         key = at.of(ref)
         if key in stored and key != at:
             label = ref.label if ref.label != at.label else ""
-            where = ", ".join(part for part in (ref.group, ref.setting, label) if part)
+            where = ", ".join(filter(None, (ref.name, ref.group, ref.setting, label)))
             parts.append(
                 f"{key.measure} {stored[key]['mean']:.1f}" + (f" ({where})" if where else "")
             )

@@ -111,12 +111,13 @@ CAUSES = (
     ),
     Cause(
         "open",
-        "At the published training. The released script averages logits where it says LVML: "
-        "`foveate reproduce table1 --scale paper --set 'rows=[\"hatexplain-1\"]' --set "
-        "'paradigms=[\"logit\"]' --seeds 3 --label hatexplain-1-logit` would tell.",
+        "At the published training. That the released script averages logits where it says LVML "
+        "does not account for it.",
         ("HateXplain-1",),
+        measured=(Reference("table1", "hatexplain-1-logit", "first annotator", name="logit"),),
         names=("lvml",),
         labels=("hatexplain-1",),
+        shown=True,
     ),
     Cause(
         "open",
