@@ -146,8 +146,8 @@ def _limits(manifest: Mapping[str, Any]) -> list[str]:
     comparison = manifest.get("comparison")
     if comparison is not None and comparison["as_good"]:
         limits.append(
-            f"A baseline without attention ({comparison['baseline']}) ranks these bags as well as "
-            f"the best attention model ({comparison['attention']})."
+            f"The best attention model ({comparison['attention']}) does not rank these bags "
+            f"clearly better than a baseline without attention ({comparison['baseline']})."
         )
     if note := unmapped_note(manifest.get("weights") or {}):
         limits.append(note)

@@ -84,8 +84,12 @@ def cross_fit_lead(manifest: Mapping[str, Any]) -> str:
             f"without attention: {numbers}."
         )
     else:
-        as_good = "better than" if difference[2] is not None and difference[2] < 0 else "as good as"
-        first = f"A baseline without attention is {as_good} the best attention model alone ({name})"
+        better = difference[2] is not None and difference[2] < 0
+        compared = "better" if better else "not clearly worse"
+        first = (
+            f"A baseline without attention is {compared} than the best attention model alone "
+            f"({name})"
+        )
         first += f"; the {mixture}." if mixture else "."
         last = (
             f"{name} alone against that baseline: {numbers}; attention is still of use to see "

@@ -31,14 +31,14 @@ def write_labels_page(run: Run, path: Path) -> Path:
 
 
 def labels_lead(manifest: Mapping[str, Any]) -> str:
-    """For how many labels a baseline is as good as attention, and how good the mixtures are."""
+    """For how many labels attention is not clearly better than a baseline, and the mixtures."""
     scores = manifest["scores"]
     level = [name for name, entry in scores.items() if entry["comparison"]["as_good"]]
     overall = manifest["overall"]
-    first = f"For {len(level)} of {len(scores)} labels a baseline without attention is as good as "
+    first = f"For {len(level)} of {len(scores)} labels a baseline without attention is not clearly "
     return (
-        f"{first}the best attention model. The mixtures, which predict new bags, have a mean AUROC "
-        f"of {overall['macro_auroc']:.3f} and a mean F1 of {overall['macro_f1']:.3f} out of fold."
+        f"{first}worse than the best attention model. The mixtures, which predict new bags, have a "
+        f"mean AUROC of {overall['macro_auroc']:.3f} and a mean F1 of {overall['macro_f1']:.3f} out of fold."
     )
 
 
