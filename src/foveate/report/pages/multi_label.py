@@ -38,7 +38,8 @@ def labels_lead(manifest: Mapping[str, Any]) -> str:
     first = f"For {len(level)} of {len(scores)} labels a baseline without attention is not clearly "
     return (
         f"{first}worse than the best attention model. The mixtures, which predict new bags, have a "
-        f"mean AUROC of {overall['macro_auroc']:.3f} and a mean F1 of {overall['macro_f1']:.3f} out of fold."
+        f"mean AUROC of {overall['macro_auroc']:.3f} and a mean F1 of {overall['macro_f1']:.3f} "
+        "out of fold."
     )
 
 
