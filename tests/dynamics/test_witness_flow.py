@@ -12,7 +12,7 @@ from foveate.errors import FoveateError
 
 STATES = st.lists(st.floats(-3, 3), min_size=6, max_size=6).map(np.array)
 WRONG = np.array([4.0, -4.0, 0.0, 4.0, 0.0, -4.0])  # B is read from the background
-KINDS = ("alone", "witness", "silence")
+KINDS = ("lvml", "witness", "uniform-penalty")
 
 
 def by_autograd(state, m, weight, kind):
@@ -30,7 +30,7 @@ def by_autograd(state, m, weight, kind):
     log_p = torch.stack([torch.nn.functional.logsigmoid(k * t[bags]) for k in (1, -1)], 2)
     if kind == "witness":
         total = total - weight * torch.stack([log_p[i, :, i].mean() for i in (0, 1)]).mean()
-    if kind == "silence":
+    if kind == "uniform-penalty":
         outside = ((1 - alpha) / (m - 1)).detach()
         total = total + weight * (outside * (-log_p.mean(2) - np.log(2))).sum(1).mean()
     (slope,) = torch.autograd.grad(total, state)
@@ -47,19 +47,19 @@ def test_rates_are_autograd_of_the_loss_that_is_trained_with(state, m, weight, k
 
 @pytest.mark.parametrize("m", [3, 5, 20])
 @pytest.mark.parametrize("weight", [0.1, 1.0, 5.0])
-def test_a_witness_removes_the_wrong_fixed_point_and_silence_does_not(m, weight):
+def test_a_witness_removes_the_wrong_fixed_point_and_a_uniform_penalty_does_not(m, weight):
     assert not wrong_point(m, weight, "witness").stays
-    assert wrong_point(m, weight, "silence").stays
-    assert wrong_point(m, weight, "alone").stays
+    assert wrong_point(m, weight, "uniform-penalty").stays
+    assert wrong_point(m, weight, "lvml").stays
     t = np.array([0.0, 1e5])
     ends = {kind: follow(WRONG, t, m, weight, kind) for kind in KINDS}
     assert ends["witness"].a[-1, 1] > 0.95
     assert ends["witness"].s[-1, 1] > ends["witness"].s[-1, 2]
-    assert ends["silence"].a[-1, 1] < 0.05
-    assert ends["alone"].a[-1, 1] < 0.05
+    assert ends["uniform-penalty"].a[-1, 1] < 0.05
+    assert ends["lvml"].a[-1, 1] < 0.05
 
 
-@pytest.mark.parametrize("kind", ["witness", "silence"])
+@pytest.mark.parametrize("kind", ["witness", "uniform-penalty"])
 def test_background_predicts_as_at_the_wrong_point(kind):
     """With the focus pinned to the wrong place the logits settle where the closed form has them."""
     m, weight = 6, 0.7

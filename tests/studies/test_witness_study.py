@@ -11,9 +11,9 @@ from foveate.jobs.experiment import start_experiment
 from foveate.records.record import Record
 from foveate.studies.beyond.witness import WitnessStudy
 from foveate.studies.beyond.witness.background_losses import (
+    ConfidencePenalty,
     NullClass,
-    SilenceOfWhatReads,
-    WithSilence,
+    WithUniformPenalty,
 )
 from foveate.studies.beyond.witness.cells import (
     CALIBRATED_SAIF,
@@ -26,9 +26,9 @@ from foveate.studies.beyond.witness.figures import flow_chart
 from foveate.studies.beyond.witness.sets import STUDY, resplit
 from foveate.studies.beyond.witness.variants import VARIANT_PARADIGMS
 from foveate.studies.beyond.witness.witness_variants import (
-    DoubtedWitness,
+    ConfidenceWitness,
     DrawnMarginal,
-    HeardWitness,
+    ExcessConfidenceWitness,
     PowerLoss,
 )
 
@@ -66,10 +66,10 @@ def three():
     return alpha, x, (lambda rows: rows @ w), y, places
 
 
-def test_silence_is_the_weighted_divergence_from_uniform(three):
+def test_uniform_penalty_is_the_weighted_divergence_from_uniform(three):
     alpha, x, g, y, places = three
-    result = WithSilence(Soft(), 0.5).loss(alpha, x, g, y, places)
-    adapted = SilenceOfWhatReads(Soft(), 0.5).loss(alpha, x, g, y, places)
+    result = WithUniformPenalty(Soft(), 0.5).loss(alpha, x, g, y, places)
+    adapted = ConfidencePenalty(Soft(), 0.5).loss(alpha, x, g, y, places)
     for i in range(3):
         r = int(places[i, 0])
         log_p = g(x[i, r][None]).log_softmax(1)[0]
@@ -84,9 +84,9 @@ def test_silence_is_the_weighted_divergence_from_uniform(three):
 def test_a_weighted_witness_counts_by_how_informative_those_of_its_bag_are(three):
     alpha, x, g, y, _ = three
     places = torch.tensor([[1, 2], [0, 0], [3, 1]])
-    result = HeardWitness(Soft(), 0.5, 2).loss(alpha, x, g, y, places)
-    silent = HeardWitness(Soft(), 0.5, 2).loss(alpha, x, lambda rows: 0 * g(rows), y, places)
-    assert torch.allclose(silent, torch.full((3,), np.log(5), dtype=x.dtype))  # the plain loss
+    result = ConfidenceWitness(Soft(), 0.5, 2).loss(alpha, x, g, y, places)
+    uniform = ConfidenceWitness(Soft(), 0.5, 2).loss(alpha, x, lambda rows: 0 * g(rows), y, places)
+    assert torch.allclose(uniform, torch.full((3,), np.log(5), dtype=x.dtype))  # the plain loss
     for i in range(3):
         p = g(x[i, places[i]]).softmax(1)
         says = float(((5 * p.square().sum(1) - 1) / 4).mean())
@@ -94,12 +94,12 @@ def test_a_weighted_witness_counts_by_how_informative_those_of_its_bag_are(three
         query = -float(p[:, y[i]].log().mean())
         assert float(result[i]) == pytest.approx(plain + 0.5 * says * query)
     sure = torch.tensor([[[0.0, -99.0], [-99.0, 0.0]]])
-    assert HeardWitness(Soft()).witness_weight(sure, y[:1]).tolist() == pytest.approx([1.0])
+    assert ConfidenceWitness(Soft()).witness_weight(sure, y[:1]).tolist() == pytest.approx([1.0])
 
 
-def test_a_doubted_witness_counts_by_its_excess_over_label_frequencies():
+def test_excess_confidence_weighs_witnesses_by_their_excess_over_label_frequencies():
     log_p = torch.tensor([[[0.8, 0.2]], [[0.8, 0.2]], [[0.5, 0.5]]], dtype=torch.float64).log()
-    rule = DoubtedWitness(Soft())
+    rule = ExcessConfidenceWitness(Soft())
     # Sure of .8 and wrong both times: .68 − .2, twice; the third says nothing: .5 − .5.
     wrong = rule.witness_weight(log_p, torch.tensor([1, 1, 0]))
     assert float(wrong) == pytest.approx(2 * (0.68 - 0.2) / 3)
@@ -151,8 +151,8 @@ def test_a_null_class_is_one_more_logit(three):
 
 
 def test_weights_decay_to_zero():
-    silence = VARIANT_PARADIGMS["LVML, silence 1 falling to 0"]
-    seen = [silence.phase(Progress(epoch, 10)) for epoch in range(10)]
+    penalty = VARIANT_PARADIGMS["LVML, uniform penalty 1 falling to 0"]
+    seen = [penalty.phase(Progress(epoch, 10)) for epoch in range(10)]
     assert [phase.weight for phase in seen[:8]] == pytest.approx([1 - k / 8 for k in range(8)])
     assert seen[8:] == [Marginal(), Marginal()]
     witness = VARIANT_PARADIGMS["three witnesses 3 falling to 0"]

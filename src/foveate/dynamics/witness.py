@@ -17,7 +17,7 @@ additional term does.
   :math:`q = (1+\lambda\kappa)/(1+2\lambda\kappa)`, :math:`\kappa = (m-1)/m`, while the foreground
   of B learns to predict B even if it is not attended. Moving attention there lowers the loss: for
   every λ > 0 the wrong fixed point disappears.
-- *Silence*, a penalty on predictions of unattended segments, λ times the mean of
+- A *uniform penalty* on predictions of unattended segments, λ times the mean of
   :math:`KL(u\|\sigma(\pm t))` with weights :math:`1-\alpha`, gives the same q with
   :math:`\kappa = (2m-3)/(2m-2)`, but keeps the foreground of B at one half: moving attention there
   raises the loss, and the wrong fixed point remains for every λ.
@@ -32,7 +32,7 @@ from foveate.types import FloatArray
 
 __all__ = ["Kind", "TwoClasses", "WrongPoint", "follow", "loss", "rates", "wrong_point"]
 
-Kind = Literal["alone", "witness", "silence"]
+Kind = Literal["lvml", "witness", "uniform-penalty"]
 A, B, BACKGROUND = 0, 1, 2
 
 
@@ -78,11 +78,11 @@ def wrong_point(m: int, weight: float, kind: Kind) -> WrongPoint:
         kind: The term added to the marginal likelihood.
 
     Example:
-        >>> wrong_point(20, 1.0, "witness").stays, wrong_point(20, 1.0, "silence").stays
+        >>> wrong_point(20, 1.0, "witness").stays, wrong_point(20, 1.0, "uniform-penalty").stays
         (False, True)
     """
     _check(m, weight)
-    if kind == "alone" or weight == 0:
+    if kind == "lvml" or weight == 0:
         return WrongPoint(1.0, 0.5)  # no term trains the foreground of B
     kappa = (m - 1) / m if kind == "witness" else (2 * m - 3) / (2 * m - 2)
     probability = (1 + weight * kappa) / (1 + 2 * weight * kappa)
@@ -92,8 +92,8 @@ def wrong_point(m: int, weight: float, kind: Kind) -> WrongPoint:
 def loss(state: FloatArray, m: int, weight: float, kind: Kind) -> float:
     """The loss of scores and logits, shape (6,), with the additional term.
 
-    The weights of silence are constant in its gradient, so :func:`rates` is then not the gradient
-    of this function with respect to the scores.
+    The weights of the uniform penalty are constant in its gradient, so :func:`rates` is then not
+    the gradient of this function with respect to the scores.
     """
     s, t = state[:3], state[3:]
     a = _attention(s, m)
@@ -102,7 +102,7 @@ def loss(state: FloatArray, m: int, weight: float, kind: Kind) -> float:
     background = _log_one_plus_exp(np.array([-t[BACKGROUND], t[BACKGROUND]]))
     if kind == "witness":
         return float(label + weight * (foreground + (m - 1) * background).mean() / m)
-    if kind == "silence":
+    if kind == "uniform-penalty":
         fore, back = _unattended(a, m)
         penalty = (_log_one_plus_exp(t) + _log_one_plus_exp(-t)) / 2 - np.log(2)
         added = fore @ penalty[:2] / 2 + back.mean() * penalty[BACKGROUND]
@@ -123,7 +123,7 @@ def rates(state: FloatArray, m: int, weight: float, kind: Kind) -> FloatArray:
     if kind == "witness":
         slope = slope + weight / m * sign * (1 - inside) / 2
         slope_back -= weight * (m - 1) / m * (p[BACKGROUND] - 0.5)
-    elif kind == "silence":
+    elif kind == "uniform-penalty":
         fore, back = _unattended(a, m)
         slope = slope - weight * fore * (p[:2] - 0.5) / 2
         slope_back -= weight * float(back.mean()) * (p[BACKGROUND] - 0.5)

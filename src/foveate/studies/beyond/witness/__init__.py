@@ -72,7 +72,7 @@ class WitnessStudy(Reproduction):
             seeds=2,
             chosen_on=("digits-5",),
             confirmed_on=(),
-            tried=("LVML, silence 1", "witness 1, .3"),
+            tried=("LVML, uniform penalty 1", "witness 1, .3"),
             tried_seeds=1,
             sizes={"digits": Sizes(n=60, n_test=30, epochs=2, batch=30, lr=1e-3)},
         ),

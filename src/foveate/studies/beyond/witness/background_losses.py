@@ -11,11 +11,11 @@ from foveate.attention.maps import log_softmax
 from foveate.attention.paradigms import Aux, Marginal, Paradigm, Progress, WithWitness
 from foveate.bags.segments import Network, Segments, mix, select
 
-__all__ = ["FadingSilence", "NullClass", "SilenceOfWhatReads", "WithSilence"]
+__all__ = ["ConfidencePenalty", "FadingUniformPenalty", "NullClass", "WithUniformPenalty"]
 
 
 @dataclass(frozen=True)
-class WithSilence(WithWitness):
+class WithUniformPenalty(WithWitness):
     r"""Control: a drawn segment is pushed towards uniform predictions, weighted by 1 − α.
 
     :math:`\ell + \lambda \frac{m}{m-1} (1-\alpha_r) KL(u\|\sigma(g(x_r)))`, α held fixed: in
@@ -29,27 +29,29 @@ class WithSilence(WithWitness):
         if aux is None:
             return loss
         log_p = log_softmax(g(select(x, aux[:, 0])))
-        return loss - self.weight * unattended(alpha, aux) * self.due(log_p) * log_p.mean(1)
+        return loss - self.weight * unattended(alpha, aux) * self.penalty_weight(
+            log_p
+        ) * log_p.mean(1)
 
-    def due(self, log_p: Tensor) -> Tensor | float:
-        """Weight of the silence loss for a segment with this prediction."""
+    def penalty_weight(self, log_p: Tensor) -> Tensor | float:
+        """Weight of the penalty for a segment with this prediction."""
         return 1.0
 
 
 @dataclass(frozen=True)
-class SilenceOfWhatReads(WithSilence):
-    """Silence weighted by 1 − the entropy of the prediction over the largest entropy.
+class ConfidencePenalty(WithUniformPenalty):
+    """The penalty weighted by 1 − the entropy of the prediction over the largest entropy.
 
-    The weight adapts to the measured reading of the background, segment by segment.
+    Confident predictions on unattended segments are penalised most.
     """
 
-    def due(self, log_p: Tensor) -> Tensor:
+    def penalty_weight(self, log_p: Tensor) -> Tensor:
         return 1 - entropy(log_p.detach().exp()) / math.log(log_p.shape[1])
 
 
 @dataclass(frozen=True)
-class FadingSilence(WithSilence):
-    """Silence whose weight falls to 0 over a share of the epochs."""
+class FadingUniformPenalty(WithUniformPenalty):
+    """The penalty with a weight that falls to 0 over a share of the epochs."""
 
     until: float = 0.8
 
@@ -63,7 +65,7 @@ class NullClass(WithWitness):
     r"""LVML with one more class, for segments without evidence, whose logit is 0.
 
     The drawn segment must be of that class, the more so the less it is attended to, as in
-    :class:`WithSilence`; the label is read from the other classes.
+    :class:`WithUniformPenalty`; the label is read from the other classes.
     """
 
     paradigm: Paradigm = field(default_factory=Marginal)

@@ -17,8 +17,12 @@ from foveate.studies.beyond.witness.cells import RULES, VALIDATION, witness_cell
 __all__ = ["figures", "flow_chart", "paradigms_chart"]
 
 WRONG = np.array([4.0, -4.0, 0.0, 4.0, 0.0, -4.0])
-KINDS = {"alone": "LVML alone", "silence": "with silence", "witness": "with a witness"}
-GROUP_COLOURS = {"alone": colour("lvml"), "silence": "#767676", "witness": colour("witness")}
+KINDS = {
+    "lvml": "LVML alone",
+    "uniform-penalty": "with a uniform penalty",
+    "witness": "with a witness",
+}
+GROUP_COLOURS = {"lvml": colour("lvml"), "uniform-penalty": "#767676", "witness": colour("witness")}
 
 
 def figures(settings: WitnessSettings, records: Records) -> Mapping[str, Any]:

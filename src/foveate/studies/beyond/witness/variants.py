@@ -13,16 +13,16 @@ from foveate.attention.paradigms import (
     Witness,
 )
 from foveate.studies.beyond.witness.background_losses import (
-    FadingSilence,
+    ConfidencePenalty,
+    FadingUniformPenalty,
     NullClass,
-    SilenceOfWhatReads,
-    WithSilence,
+    WithUniformPenalty,
 )
 from foveate.studies.beyond.witness.witness_variants import (
-    DoubtedWitness,
+    ConfidenceWitness,
     DrawnMarginal,
+    ExcessConfidenceWitness,
     FadingWitness,
-    HeardWitness,
     OneOptimizer,
     PowerLoss,
 )
@@ -43,20 +43,20 @@ def _witness(
     return kind(switch=switch, phases=(wide, WithWitness(sharp, second) if second else sharp))
 
 
-def _with_silence(first: float, second: float) -> Paradigm:
-    phases = (WithSilence(Soft(), first), WithSilence(TopMarginal(), second))
+def _with_uniform_penalty(first: float, second: float) -> Paradigm:
+    phases = (WithUniformPenalty(Soft(), first), WithUniformPenalty(TopMarginal(), second))
     return Witness(switch=0.6, phases=phases)
 
 
 VARIANT_PARADIGMS: Mapping[str, Paradigm] = {
     "LVML": Marginal(),
     "hybrid": Hybrid(),
-    "LVML, silence .3": WithSilence(Marginal(), 0.3),
-    "LVML, silence 1": WithSilence(Marginal(), 1.0),
-    "LVML, silence 3": WithSilence(Marginal(), 3.0),
+    "LVML, uniform penalty .3": WithUniformPenalty(Marginal(), 0.3),
+    "LVML, uniform penalty 1": WithUniformPenalty(Marginal(), 1.0),
+    "LVML, uniform penalty 3": WithUniformPenalty(Marginal(), 3.0),
     "LVML, witness .3": WithWitness(Marginal(), 0.3),
     "LVML, witness 1": WithWitness(Marginal(), 1.0),
-    "soft then top 3, silence 1, .3": _with_silence(1.0, 0.3),
+    "soft then top 3, uniform penalty 1, .3": _with_uniform_penalty(1.0, 0.3),
     "soft then hard, witness 1, .3": Witness(
         switch=0.6, phases=(WithWitness(Soft()), WithWitness(Hard(), 0.3))
     ),
@@ -89,8 +89,8 @@ VARIANT_PARADIGMS: Mapping[str, Paradigm] = {
     "three witnesses 3, 0 from .4": _witness(3.0, 0.0, 0.4, witnesses=3),
     "three witnesses 9, 0 from .4": _witness(9.0, 0.0, 0.4, witnesses=3),
     # Their numbers name parts of runs: what comes later stands at the end.
-    "LVML, silence 1 falling to 0": FadingSilence(Marginal(), 1.0),
-    "LVML, silence 3 of what reads": SilenceOfWhatReads(Marginal(), 3.0),
+    "LVML, uniform penalty 1 falling to 0": FadingUniformPenalty(Marginal(), 1.0),
+    "LVML, uniform penalty 3, weighted by confidence": ConfidencePenalty(Marginal(), 3.0),
     "LVML, null class 1": NullClass(weight=1.0),
     "LVML to the power ½": PowerLoss(power=0.5),
     "LVML to the power 2": PowerLoss(power=2.0),
@@ -98,14 +98,14 @@ VARIANT_PARADIGMS: Mapping[str, Paradigm] = {
         switch=0.6, phases=(WithWitness(Soft(), 3.0, 3), TopMarginal())
     ),
     **{
-        f"three witnesses {weight}, 0, heard as they say": Witness(
-            switch=0.6, phases=(HeardWitness(Soft(), float(weight), 3), TopMarginal())
+        f"three witnesses {weight}, 0, weighted by confidence": Witness(
+            switch=0.6, phases=(ConfidenceWitness(Soft(), float(weight), 3), TopMarginal())
         )
         for weight in (3, 10, 30)
     },
     "three witnesses 9, 0": _witness(9.0, 0.0, witnesses=3),
-    "three witnesses 30, 0, heard as far as wrong": Witness(
-        switch=0.6, phases=(DoubtedWitness(Soft(), 30.0, 3), TopMarginal())
+    "three witnesses 30, 0, weighted by excess confidence": Witness(
+        switch=0.6, phases=(ExcessConfidenceWitness(Soft(), 30.0, 3), TopMarginal())
     ),
     **{
         f"top 2 and two witnesses {weight}, then top 3": Witness(
@@ -114,7 +114,7 @@ VARIANT_PARADIGMS: Mapping[str, Paradigm] = {
         for weight in (3, 9)
     },
 }
-"""By name: what has a witness or is made silent, and the weights of the two phases."""
+"""By name: the extra loss, and its weights in the two phases."""
 
 FINALISTS = (
     "LVML",
@@ -123,8 +123,8 @@ FINALISTS = (
     "witness 3, 0",
     "three witnesses 3, 0",
     "three witnesses 3, 0 from .4",
-    "three witnesses 10, 0, heard as they say",
-    "three witnesses 30, 0, heard as they say",
+    "three witnesses 10, 0, weighted by confidence",
+    "three witnesses 30, 0, weighted by confidence",
     "three witnesses 9, 0",
     "top 2 and two witnesses 9, then top 3",
 )

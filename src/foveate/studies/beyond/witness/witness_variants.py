@@ -20,17 +20,17 @@ from foveate.attention.paradigms import (
 from foveate.bags.segments import Network, Segments, select
 
 __all__ = [
-    "DoubtedWitness",
+    "ConfidenceWitness",
     "DrawnMarginal",
+    "ExcessConfidenceWitness",
     "FadingWitness",
-    "HeardWitness",
     "OneOptimizer",
     "PowerLoss",
 ]
 
 
 @dataclass(frozen=True)
-class HeardWitness(WithWitness):
+class ConfidenceWitness(WithWitness):
     r"""Witnesses weighted by how informative those of a bag are, :math:`(C\,\sum_c \sigma_c^2 -
     1)/(C - 1)` in their mean, held fixed.
 
@@ -44,7 +44,7 @@ class HeardWitness(WithWitness):
 
 
 @dataclass(frozen=True)
-class DoubtedWitness(WithWitness):
+class ExcessConfidenceWitness(WithWitness):
     r"""Witnesses weighted by how far their predictions exceed the label frequencies.
 
     The excess :math:`\sum_c \sigma_c^2 - \sigma_y` is 0 in expectation where what is said is as
