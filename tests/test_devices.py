@@ -84,7 +84,7 @@ def test_a_checkpoint_moves_between_devices(tmp_path, first_on_device):
 def test_predictions_and_evidence_of_trust_are_the_same():
     stack = fv.fit(build, TRAIN, TEST, "soft", seeds=range(2), plan=PLAN).trained
     bag, rule = ragged(TEST), PARADIGMS.get("soft")()
-    plain, seen = explain(stack, bag, rule), Stacked(stack, rule).look([bag])
+    plain, seen = explain(stack, bag, rule), Stacked(stack, rule).read([bag])
     keep = np.ones((2, 1, len(bag), bag.m), dtype=bool)
     keep[..., 1:] = False
     only_first = Stacked(stack, rule).reread([bag], keep)
@@ -92,7 +92,7 @@ def test_predictions_and_evidence_of_trust_are_the_same():
         np.testing.assert_array_equal(explain(stack, bag, rule).log_p, plain.log_p)
         subject = Stacked(stack, rule)
         assert isinstance(subject.stack.flat, OnDevice)
-        for one, other in zip(subject.look([bag]), seen, strict=True):
+        for one, other in zip(subject.read([bag]), seen, strict=True):
             np.testing.assert_array_equal(one, other)
         np.testing.assert_array_equal(subject.reread([bag], keep), only_first)
 

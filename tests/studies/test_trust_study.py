@@ -14,7 +14,7 @@ from foveate.studies.beyond.trust.summary import row_of, trust_cells
 from foveate.studies.beyond.trust.toys import TOYS, evidence_of_digits
 from foveate.studies.beyond.trust.training import train_and_examine
 from foveate.studies.reproduction import stored_results
-from foveate.trust.looking import INTERVAL_HELD
+from foveate.trust.estimated_ft import INTERVAL_HELD
 
 GRADE = {"trust": 0, "care": 1, "silent": 2, "distrust": 3}
 

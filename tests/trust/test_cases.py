@@ -78,7 +78,7 @@ def audited(case):
     return audit([Bag(bag.x, bag.y)], 3)
 
 
-def judged(model, case, *, known=False, **flags):
+def examined(model, case, *, known=False, **flags):
     bag = case_bags(case)
     subject = [model, model]
     examined = bag if known else Bag(bag.x, bag.y)
@@ -90,7 +90,7 @@ def grades(trust):
 
 
 def test_several_relevant_segments_are_no_reason_for_distrust():
-    trust = judged(good(), "several")
+    trust = examined(good(), "several")
     assert set(grades(trust)) <= {"trust", "trust with care"}
     assert trust.score > 0.95
     assert (trust.relevant, trust.relevant_from) == (3, "inferred")
@@ -98,8 +98,8 @@ def test_several_relevant_segments_are_no_reason_for_distrust():
 
 
 def test_a_tag_on_a_background_segment_is_never_trusted():
-    trust = judged(shortcut(), "tag")
-    ft = judged(shortcut(), "tag", known=True).localisation["ft"]["all"]["mean"]
+    trust = examined(shortcut(), "tag")
+    ft = examined(shortcut(), "tag", known=True).localisation["ft"]["all"]["mean"]
     assert ft == 0.0
     assert trust.evidence["accuracy"].mean == 1.0
     assert grades(trust) == ["cannot tell"] * 3
@@ -107,34 +107,34 @@ def test_a_tag_on_a_background_segment_is_never_trusted():
     assert any("--evidence" in step for step in trust.verdict.next)
     kinds = [bag["kind"] for bag in trust.examples]
     assert kinds == ["right, for a reason that is not known"]
-    bag, meant = case_bags("tag"), {}
+    bag, chosen = case_bags("tag"), {}
     for c, entry in enumerate(trust.by_class):
         examples = entry["answers"]["kinds"]["examples"]
         tagged = {
             k: np.mean([float(bag.x[i, j, TAG]) > 4 for i, j in v]) for k, v in examples.items()
         }
         assert sorted(tagged.values()) == [0.0, 1.0]  # the kinds are the tag and the object
-        meant[CLASSES[c]] = min(tagged, key=tagged.get)
-    settled = judged(shortcut(), "tag", evidence=meant)
+        chosen[CLASSES[c]] = min(tagged, key=tagged.get)
+    settled = examined(shortcut(), "tag", evidence=chosen)
     assert grades(settled) == ["do not trust"] * 3
     assert settled.examples[0]["kind"] == "right, but looking elsewhere"
     assert settled.score < 0.1
-    other = judged(good(), "tag", evidence=meant)
+    other = examined(good(), "tag", evidence=chosen)
     assert other.score > 0.9
     assert other.examples[0]["kind"] == "right for the right reason"
     assert "do not trust" not in grades(other)
 
 
 def test_examples_follow_known_relevance_where_the_auditor_cannot_say():
-    [examined] = judged(shortcut(), "tag", known=True).examples
-    assert examined["kind"] == "right, but looking elsewhere"
-    assert (examined["evidence"], examined["known"]) == (0.0, True)
-    attention = {number: (alpha, evidence) for number, alpha, evidence in examined["segments"]}
-    assert max(attention, key=lambda j: attention[j][0]) == examined["segment"]
-    assert attention[examined["segment"]][1] == 0.0
+    [example] = examined(shortcut(), "tag", known=True).examples
+    assert example["kind"] == "right, but looking elsewhere"
+    assert (example["evidence"], example["known"]) == (0.0, True)
+    attention = {number: (alpha, evidence) for number, alpha, evidence in example["segments"]}
+    assert max(attention, key=lambda j: attention[j][0]) == example["segment"]
+    assert attention[example["segment"]][1] == 0.0
     assert sum(evidence for _, evidence in attention.values()) >= 1
     assert sum(alpha for alpha, _ in attention.values()) == pytest.approx(1, abs=1e-2)
-    assert judged(shortcut(), "tag").examples[0]["evidence"] is None
+    assert examined(shortcut(), "tag").examples[0]["evidence"] is None
 
 
 def accompanied(n, seed):
@@ -164,14 +164,14 @@ def test_a_companion_whose_label_is_known_is_no_evidence():
 
 
 def test_a_mark_on_every_segment_is_evidence_everywhere():
-    trust = judged(good(), "stain")
+    trust = examined(good(), "stain")
     assert [e["answers"]["evidence"]["presence"] for e in trust.by_class] == ["everywhere"] * 3
     assert grades(trust) == ["cannot tell"] * 3
     assert "stain" in trust.answers["evidence"].text
 
 
 def test_the_console_shows_examples_of_both_kinds(capsys, tmp_path):
-    trust = judged(shortcut(), "tag")
+    trust = examined(shortcut(), "tag")
     paths = tmp_path / "trust.json", tmp_path / "trust.html"
     print_trust(
         TrustResults((trust.to_json(),), "tags", "generated", *paths, "foveate trust"),
@@ -188,7 +188,7 @@ def test_the_console_shows_examples_of_both_kinds(capsys, tmp_path):
 
 
 def test_a_class_that_means_nothing_is_there_is_inferred():
-    trust = judged(good(), "absent")
+    trust = examined(good(), "absent")
     presence = [e["answers"]["evidence"]["presence"] for e in trust.by_class]
     assert presence == ["some", "some", "nothing"]
     assert grades(trust)[2] == "cannot tell"
@@ -197,7 +197,7 @@ def test_a_class_that_means_nothing_is_there_is_inferred():
 
 
 def test_a_class_whose_marked_bags_hold_nothing_relevant_means_that_nothing_is_there():
-    trust = judged(good(), "absent", known=True)
+    trust = examined(good(), "absent", known=True)
     assert [entry["absent"] for entry in trust.by_class] == [False, False, True]
     assert "marked" in trust.by_class[2]["verdict"]["summary"]
     few = np.arange(N) < 3 * 14  # 14 marked bags of each class are too few to tell
@@ -208,7 +208,7 @@ def test_a_class_whose_marked_bags_hold_nothing_relevant_means_that_nothing_is_t
 
 def test_a_random_focus_gets_its_chance_level():
     model = linear_model([0.0, 0.0, 0.0, 0.0, 6.0], good().g.weight.tolist(), [0.0] * 3)
-    trust = judged(model, "plain")
+    trust = examined(model, "plain")
     for entry in trust.by_class:
         assert entry["estimate"] == pytest.approx(entry["chance"], abs=0.1)
         assert entry["chance"] == pytest.approx(1 / M, abs=0.05)
@@ -241,8 +241,8 @@ def test_poison_is_found():
         swapped.append(torch.cat([poison, bag]) if label else bag[1:])
     broken = pad(swapped, test.y)
     subject = as_subject(record.trained, "soft")
-    assert (subject.look([test]).p.argmax(-1) == test.y.numpy()).mean() > 0.95
-    assert (subject.look([broken]).p.argmax(-1) == broken.y.numpy()).mean() < 0.5
+    assert (subject.read([test]).p.argmax(-1) == test.y.numpy()).mean() > 0.95
+    assert (subject.read([broken]).p.argmax(-1) == broken.y.numpy()).mean() < 0.5
     trust = examine(subject, "soft", Bag(test.x, test.y, None, test.mask), ("no", "yes"))
     assert trust.by_class[1]["verdict"]["grade"] != "trust"
     assert trust.verdict.grade != "trust"
@@ -280,7 +280,7 @@ def test_a_model_that_counts_is_not_trusted(paradigm, threshold, flips):
     test = unit_test("frequency", 200, 1)
     swapped = unit_test("frequency", 100, 2, swapped=True)
     subject = as_subject([counting(threshold)] * 2, paradigm)
-    accuracy = (subject.look([swapped]).p.argmax(-1) == swapped.y.numpy()).mean()
+    accuracy = (subject.read([swapped]).p.argmax(-1) == swapped.y.numpy()).mean()
     trust = examine(
         subject, paradigm, Bag(test.x, test.y, None, test.mask), ("no", "yes"), probe=False
     )
@@ -337,12 +337,12 @@ def test_weak_evidence_in_many_segments_is_no_clear_evidence():
 
 
 def test_attention_that_oscillates_at_the_end_of_training_is_not_trusted():
-    calm, restless = (judged(good(), "plain", last_epochs=share) for share in (0.95, 0.4))
+    calm, restless = (examined(good(), "plain", last_epochs=share) for share in (0.95, 0.4))
     assert calm.answers["stable"].mark == "good"
     assert restless.answers["stable"].mark == "bad"
     assert "60 % of bags" in restless.answers["stable"].text
     assert "trust" not in grades(restless)
-    several = judged(good(), "several", last_epochs=0.4)  # the top may change among three
+    several = examined(good(), "several", last_epochs=0.4)  # the top may change among three
     assert several.answers["stable"].mark == "good"
 
 
@@ -362,7 +362,7 @@ def test_cross_fitted_models_read_every_bag_once():
     inside = good()
     folds = CrossFitted([(as_subject([inside] * 2, "soft"), part) for part in rows])
     whole = as_subject([inside] * 2, "soft")
-    np.testing.assert_allclose(folds.look([bag]).alpha, whole.look([bag]).alpha, atol=1e-6)
+    np.testing.assert_allclose(folds.read([bag]).alpha, whole.read([bag]).alpha, atol=1e-6)
     checked = audit([bag], 3)
     first, second = (
         examine(s, "soft", bag, CLASSES, audited=checked, probe=False) for s in (folds, whole)
@@ -432,7 +432,7 @@ def judge_few(bag):
 
 
 def test_of_equally_accurate_models_the_better_looking_one_is_named():
-    one = replace(judged(good(), "plain"), paradigm="hard")
+    one = replace(examined(good(), "plain"), paradigm="hard")
     other = replace(one, paradigm="soft", score=0.4, verdict=Verdict("do not trust", ""))
     [line] = compare([one, other], "soft")
     assert line.startswith("hard is as accurate")

@@ -78,7 +78,7 @@ def test_reading_again_is_reading_a_masked_bag(ragged, rule, map, chance):
 
 def test_reading_a_batch_equals_the_standard_reading(ragged):
     entry = model("spherical")
-    seen = as_subject(entry, "lvml").look([ragged])
+    seen = as_subject(entry, "lvml").read([ragged])
     usual = read(entry, ragged, "lvml")
     np.testing.assert_allclose(seen.p[0], usual.log_p.exp())
     np.testing.assert_allclose(seen.alpha[0], usual.alpha)
@@ -94,9 +94,9 @@ def test_reading_a_batch_equals_the_standard_reading(ragged):
 
 def test_members_may_have_different_bags(ragged):
     members, other = [model(seed=0), model(seed=1)], ragged.take(torch.arange(24, -1, -1))
-    both = as_subject(members, "soft").look([ragged, other])
+    both = as_subject(members, "soft").read([ragged, other])
     for i, bag in enumerate((ragged, other)):
-        alone = as_subject(members[i], "soft").look([bag])
+        alone = as_subject(members[i], "soft").read([bag])
         for mine, twin in zip(both, alone, strict=True):
             np.testing.assert_allclose(mine[i], twin[0], atol=1e-12)
 
@@ -139,7 +139,7 @@ def _with(entry, bag, kept_rows, rule, answer):
 def test_segment_evidence_matches_plain_loops(ragged):
     entry = model()
     subject = as_subject(entry, "soft")
-    result, seen = evidence_of(subject, [ragged]), subject.look([ragged])
+    result, seen = evidence_of(subject, [ragged]), subject.read([ragged])
     for i in range(len(ragged)):
         exists = np.flatnonzero(ragged.mask[i])
         alpha, each, y = seen.alpha[0, i, exists], seen.segment_p[0, i, exists], int(ragged.y[i])
@@ -249,7 +249,7 @@ def test_the_score_grows_with_its_parts():
 
 def test_seeds_agree_as_pairs_do(ragged):
     members = [model(seed=i) for i in range(3)]
-    seen = as_subject(members, "soft").look([ragged])
+    seen = as_subject(members, "soft").read([ragged])
     same, rho = seed_agreement(seen, ragged.mask.numpy())
     tops = seen.alpha.argmax(-1)
     for i in range(3):

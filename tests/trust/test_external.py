@@ -28,7 +28,7 @@ FORMS = [
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_of_outputs_is_the_same_model(form):
     subject = External(built(ABMIL, form), BAG)
-    read, usual = subject.look([BAG]), External(built(ABMIL, FORMS[0]), BAG).look([BAG])
+    read, usual = subject.read([BAG]), External(built(ABMIL, FORMS[0]), BAG).read([BAG])
     np.testing.assert_allclose(read.p, usual.p, atol=1e-6)
     np.testing.assert_allclose(read.alpha, usual.alpha, atol=1e-6)
     np.testing.assert_allclose(read.even, usual.even, atol=1e-6)
@@ -41,7 +41,7 @@ def test_every_form_of_outputs_is_the_same_model(form):
 
 def test_numbers_are_those_of_the_model_itself():
     model = built(ABMIL, "logits, scores")
-    read = External(model, BAG).look([BAG])
+    read = External(model, BAG).read([BAG])
     with torch.no_grad():
         logits, s = model(BAG.x, BAG.mask)
         even = BAG.mask / BAG.mask.sum(1, keepdim=True)
@@ -60,7 +60,7 @@ def test_small_logits_are_not_taken_for_probabilities():
     with torch.no_grad():
         model.g.weight.mul_(1e-3)
         model.g.bias.copy_(torch.tensor([0.0, 0.3]))
-    read = External(model, BAG).look([BAG])
+    read = External(model, BAG).read([BAG])
     np.testing.assert_allclose(read.p[0, :, 1], torch.tensor(0.3).sigmoid(), atol=1e-2)
 
 
@@ -106,7 +106,7 @@ class SeveralOutputs(nn.Module):
 def test_attention_and_answers_are_found_among_other_outputs(form):
     model = built(SeveralOutputs, form)
     subject = External(model, BAG, classes=2)
-    read = subject.look([BAG])
+    read = subject.read([BAG])
     with torch.no_grad():
         alpha = model.s(BAG.x).squeeze(-1).masked_fill(~BAG.mask, -1e9).softmax(1)
         logits = model.g((alpha[..., None] * BAG.x).sum(1))
@@ -205,10 +205,10 @@ def test_weights_without_those_of_a_class_token_are_divided_by_their_sum():
 
     subject = External(model, BAG)
     expected = BAG.x[..., 0].masked_fill(~BAG.mask, -torch.inf).softmax(1)
-    np.testing.assert_allclose(subject.look([BAG]).alpha[0], expected, atol=1e-6)
+    np.testing.assert_allclose(subject.read([BAG]).alpha[0], expected, atol=1e-6)
     assert "the rest is taken to lie on a class token" in subject.notes[0]
     assert not subject.readers[0].can_force
-    flat = External(model, BAG, attention="scores").look([BAG]).alpha[0]
+    flat = External(model, BAG, attention="scores").read([BAG]).alpha[0]
     assert np.abs(flat - expected.numpy()).max() > 0.1
 
 
@@ -219,7 +219,7 @@ def test_models_that_draw_from_numpy_repeat_with_a_seed():
             return logits + float(np.random.rand()), s  # noqa: NPY002
 
     model, before = built(Shuffled, FORMS[0]), np.random.get_state()[1].copy()  # noqa: NPY002
-    first, second = (External(model, BAG, seed=0).look([BAG]).p for _ in range(2))
+    first, second = (External(model, BAG, seed=0).read([BAG]).p for _ in range(2))
     np.testing.assert_array_equal(first, second)
     np.testing.assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
     assert "not deterministic" in refused(model)

@@ -296,7 +296,7 @@ def test_an_onnx_file_is_read_as_the_module_it_came_from(here):
         )  # fmt: skip
     program.save(path)
     bag = read_bags("bags.csv", labelled=True).bag
-    read, usual = (External(model, bag).look([bag]) for model in (load_onnx(path), Plain().eval()))
+    read, usual = (External(model, bag).read([bag]) for model in (load_onnx(path), Plain().eval()))
     assert External(Plain().eval(), bag).readers[0].can_force
     assert not External(load_onnx(path), bag).readers[0].can_force
     np.testing.assert_allclose(read.alpha, usual.alpha, atol=1e-5)

@@ -63,7 +63,7 @@ def test_all_eighteen_models_of_torchmil_are_here():
 @pytest.mark.parametrize("name", NAMES)
 def test_every_torchmil_model_is_read(name):
     model, subject = torchmil_subject(name)
-    read = subject.look([BAG])
+    read = subject.read([BAG])
     np.testing.assert_allclose(read.alpha.sum(-1), 1, atol=1e-5)
     assert (read.alpha[0][~BAG.mask.numpy()] == 0).all()
     np.testing.assert_allclose(read.p.sum(-1), 1, atol=1e-6)
@@ -76,7 +76,7 @@ def test_every_torchmil_model_is_read(name):
     with torch.no_grad(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         logit = model(first.x, **{key: value for key, value in keywords.items() if key in takes})
-    alone = External(model, first, adjacency=chain, places=grid, seed=0).look([first])
+    alone = External(model, first, adjacency=chain, places=grid, seed=0).read([first])
     np.testing.assert_allclose(alone.p[0, 0, 1], logit.sigmoid().item(), atol=1e-5)
 
 
@@ -88,7 +88,7 @@ def test_a_row_of_a_self_attention_is_weights_though_it_does_not_sum_to_one(name
     with torch.no_grad():
         _, row = model(bag.x, return_att=True, **extra)
     expected = row.clamp_min(0) / row.clamp_min(0).sum(1, keepdim=True)
-    np.testing.assert_allclose(subject.look([bag]).alpha[0], expected, atol=1e-5)
+    np.testing.assert_allclose(subject.read([bag]).alpha[0], expected, atol=1e-5)
     assert "one row of a self-attention" in subject.notes[0]
 
 
@@ -122,7 +122,7 @@ def test_multihead_attention_pooling_is_recorded_and_forced():
     model = built(Pooling)
     bag = Bag(BAG.x, torch.arange(12) % 3, None, BAG.mask)
     subject = External(model, bag)
-    read = subject.look([bag])
+    read = subject.read([bag])
     with torch.no_grad():
         np.testing.assert_allclose(read.p[0], model(bag.x, bag.mask).softmax(1), atol=1e-6)
         query = model.query.expand(12, -1, -1)
@@ -150,7 +150,7 @@ class Clam(nn.Module):
 def test_a_model_of_single_bags_with_one_attention_a_class():
     model = built(Clam)
     subject = External(model, BAG)
-    read = subject.look([BAG])
+    read = subject.read([BAG])
     for i in range(len(BAG)):
         with torch.no_grad():
             _, p, predicted, raw, _ = model(BAG.x[i, BAG.mask[i]])
@@ -178,7 +178,7 @@ class MilLab(nn.Module):
 
 def test_a_model_of_dicts():
     model = built(MilLab)
-    read = External(model, BAG).look([BAG])
+    read = External(model, BAG).read([BAG])
     with torch.no_grad():
         logits = model(BAG.x, attn_mask=BAG.mask)[0]["logits"]
     np.testing.assert_allclose(read.p[0], logits.softmax(1), atol=1e-6)

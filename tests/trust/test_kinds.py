@@ -64,11 +64,11 @@ def test_a_word_is_split_from_the_others_by_how_often_it_accompanies_them():
     assert z == pytest.approx(np.sqrt(200), abs=1e-6)  # (200 - 100) / sqrt(200 / 4)
 
 
-@pytest.mark.parametrize("meant", ["tag", "object"])
-def test_marks_on_three_bags_of_a_class_settle_which_kind_is_meant(meant):
+@pytest.mark.parametrize("chosen", ["tag", "object"])
+def test_marks_on_three_bags_of_a_class_settle_which_kind_is_meant(chosen):
     bag = cases.case_bags("tag")
     tag = bag.x[..., cases.TAG] > 4
-    z = tag if meant == "tag" else bag.z
+    z = tag if chosen == "tag" else bag.z
     few = np.arange(cases.N) < 9  # three bags of each class
     trust = examine(
         [cases.shortcut()] * 2, "soft", Bag(bag.x, bag.y, z), cases.CLASSES, known=few,
@@ -76,7 +76,7 @@ def test_marks_on_three_bags_of_a_class_settle_which_kind_is_meant(meant):
     )  # fmt: skip
     assert trust.answers["kinds"].mark == "good"
     assert "is meant, as declared or marked" in trust.answers["kinds"].text
-    if meant == "tag":
+    if chosen == "tag":
         assert trust.score > 0.9
     else:
         assert trust.verdict.grade == "do not trust"
@@ -110,10 +110,10 @@ def test_a_model_of_texts_that_reads_the_tag_is_not_trusted():
     assert trust.evidence["accuracy"].mean == 1.0
     assert cases.grades(trust) == ["cannot tell"] * 2
     assert trust.answers["kinds"].mark == "bad"
-    meant = {}
+    chosen = {}
     for entry in trust.by_class:
         kinds_of_class = entry["answers"]["kinds"]
         name = max(("A", "B"), key=lambda k: kinds_of_class["attended"]["AB".index(k)])
-        meant[entry["name"]] = "B" if name == "A" else "A"  # not what the models look at
-    settled = examine([tag_reader()] * 2, "soft", texts(), ("a", "b"), evidence=meant, probe=False)
+        chosen[entry["name"]] = "B" if name == "A" else "A"  # not what the models look at
+    settled = examine([tag_reader()] * 2, "soft", texts(), ("a", "b"), evidence=chosen, probe=False)
     assert cases.grades(settled) == ["do not trust"] * 2

@@ -116,7 +116,7 @@ def test_a_null_segment_is_reported_apart(tmp_path):
     path, rng = exported(fitted, tmp_path), np.random.default_rng(0)
     for m in (1, 5, 50):
         assert_whole(fitted, run_onnx(path, rng.normal(size=(m, 3)).astype(np.float32)))
-    read = External(load_onnx(path), new.bag).look([new.bag])
+    read = External(load_onnx(path), new.bag).read([new.bag])
     np.testing.assert_allclose(read.p[0], result.p, atol=1e-5)
     z = segments["attention"].to_numpy() / np.repeat(total, new.bag.mask.sum(1).numpy())
     np.testing.assert_allclose(read.alpha[0][new.bag.mask.numpy()], z, atol=1e-4)

@@ -166,8 +166,8 @@ def _kinds(facts: Sequence[ClassFacts]) -> tuple[Mark, str]:
         return "bad", f"Two kinds of segments tell {_names(two)}: which of these do you mean?"
     if _all_measured(facts):
         return "good", "Known locations say which evidence is meant."
-    if meant := [f"{f.meant} of '{f.name}'" for f in facts if f.meant]:
-        return "good", f"There are two; {', '.join(meant[:5])} is meant, as declared or marked."
+    if chosen := [f"{f.chosen_kind} of '{f.name}'" for f in facts if f.chosen_kind]:
+        return "good", f"There are two; {', '.join(chosen[:5])} is meant, as declared or marked."
     if not any(f.presence == "some" and f.visible for f in facts):
         return "unknown", "Not known: the auditor does not see the evidence."
     return "good", "No second kind of evidence was found."

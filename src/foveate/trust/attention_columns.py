@@ -155,25 +155,25 @@ def bag_probabilities(cells: Cells, bags: Array, n: int, classes: Sequence[str])
 
 
 def segment_probabilities(
-    cells: Cells, bags: Array, places: Array, shape: tuple[int, int], classes: Sequence[str]
+    cells: Cells, bags: Array, segments: Array, shape: tuple[int, int], classes: Sequence[str]
 ) -> Array:
     """Probabilities of single segments, shape (n, m, C); nan where the table has none.
 
     Args:
         cells: The table.
         bags: The bag of every row.
-        places: The segment of every row.
+        segments: The segment of every row.
         shape: Number of bags and of segments (n, m).
         classes: Names of the classes.
     """
-    each = np.full((*shape, len(classes)), np.nan)
+    segment_p = np.full((*shape, len(classes)), np.nan)
     if not _has_columns(cells, "segment_p_", classes):
-        return each
-    each[:] = 1 / len(classes)
+        return segment_p
+    segment_p[:] = 1 / len(classes)
     for c, name in enumerate(classes):
-        each[bags, places, c] = cells.numbers(f"segment_p_{name}")
-    _must_be_distributions(cells, each[bags, places], "segment_p_", np.arange(len(bags)))
-    return each
+        segment_p[bags, segments, c] = cells.numbers(f"segment_p_{name}")
+    _must_be_distributions(cells, segment_p[bags, segments], "segment_p_", np.arange(len(bags)))
+    return segment_p
 
 
 def _must_be_distributions(cells: Cells, p: Array, prefix: str, bags: Array) -> None:

@@ -18,12 +18,12 @@ class _Search(TorchCalls):
 
     def __init__(self, alpha: Tensor) -> None:
         super().__init__()
-        self.alpha, self.place = alpha, -1
+        self.alpha, self.index = alpha, -1
 
     def replace(self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: Any) -> Any:
         result = func(*args, **kwargs)
-        if self.place < 0 and _equal(result, self.alpha):
-            self.place = self.count
+        if self.index < 0 and _equal(result, self.alpha):
+            self.index = self.count
         return result
 
 
@@ -37,7 +37,7 @@ def attention_call(run: Callable[[], Any], alpha: Tensor) -> int | None:
     """
     with _Search(alpha) as search:
         run()
-    return None if search.place < 0 else search.place
+    return None if search.index < 0 else search.index
 
 
 class _SearchAverage(TorchCalls):
@@ -46,7 +46,7 @@ class _SearchAverage(TorchCalls):
     def __init__(self, attention: Tensor, mask: Tensor, *, scores: bool) -> None:
         super().__init__()
         self.attention, self.mask, self.scores = attention, mask, scores
-        self.found: AttentionCall | None = None
+        self.average_call: AttentionCall | None = None
 
     def replace(self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: Any) -> Any:
         result = func(*args, **kwargs)
@@ -62,7 +62,9 @@ class _SearchAverage(TorchCalls):
                 gap = (result.double().mean(axis) - self.attention)[self.mask].abs().max()
                 if gap <= NEAR * (1 + float(self.attention[self.mask].abs().max())):
                     count = result.shape[axis]
-                    self.found = AttentionCall(self.count, count, axis == 2, self.scores, True)
+                    self.average_call = AttentionCall(
+                        self.count, count, axis == 2, self.scores, True
+                    )
 
 
 def averaged_call(
@@ -79,13 +81,13 @@ def averaged_call(
     Example:
         >>> x = torch.tensor([[[1.0, 2.0], [3.0, 5.0]]])
         >>> some = torch.ones(1, 2, dtype=torch.bool)
-        >>> found = averaged_call(lambda: (x + 1).exp(), (x + 1).mean(2), some, scores=True)
-        >>> found.index, found.branches, found.branches_last
+        >>> call = averaged_call(lambda: (x + 1).exp(), (x + 1).mean(2), some, scores=True)
+        >>> call.index, call.branches, call.branches_last
         (0, 2, True)
     """
     with _SearchAverage(attention, mask, scores=scores) as search:
         run()
-    return search.found
+    return search.average_call
 
 
 class _Sigmoids(TorchCalls):

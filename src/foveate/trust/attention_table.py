@@ -51,7 +51,7 @@ class AttentionTable(Subject):
     ) -> None:
         self.alpha, self.s, self.p, self.segment_p, self.notes = alpha, s, p, segment_p, notes
 
-    def look(self, bags: Sequence[Bag]) -> Reading:
+    def read(self, bags: Sequence[Bag]) -> Reading:
         if len(bags) != 1 or bags[0].shape != self.alpha.shape:
             raise FoveateError(f"the table has attention for bags of shape {self.alpha.shape}")
         p = self.p[None]
@@ -61,7 +61,7 @@ class AttentionTable(Subject):
     def reread(self, bags: Sequence[Bag], keep: Array) -> Array:
         raise FoveateError("attention from a table cannot be read again")
 
-    def taken(self, rows: Array) -> "AttentionTable":
+    def take(self, rows: Array) -> "AttentionTable":
         parts = (self.alpha[rows], self.s[rows], self.p[rows], self.segment_p[rows])
         return AttentionTable(*parts, self.notes)
 
@@ -89,24 +89,24 @@ def read_attention(
         [[0.25, 0.75], [0.5, 0.5]]
     """
     cells = read_cells(path, classes)
-    rows_of, places = bag_and_segment(cells, ids, bag)
-    there = masks([bag])[0]
+    rows_of, segments = bag_and_segment(cells, ids, bag)
+    exists = masks([bag])[0]
     attention = np.full(bag.shape, np.nan)
-    attention[rows_of, places] = cells.numbers("attention")
-    missing = there & np.isnan(attention)
+    attention[rows_of, segments] = cells.numbers("attention")
+    missing = exists & np.isnan(attention)
     if missing.any():
         i, j = (int(part[0]) for part in np.nonzero(missing))
         raise FoveateError(f"{path} has no attention for segment {j} of bag '{ids[i]}'")
-    weights = _are_weights(path, attention, there, ids)
-    filled = torch.from_numpy(np.where(there, attention, 0.0))
-    alpha = filled.numpy() if weights else softmax(filled, torch.from_numpy(there)).numpy()
-    s = np.where(there, np.log(np.maximum(alpha, 1e-300)), 0.0) if weights else filled.numpy()
+    weights = _are_weights(path, attention, exists, ids)
+    filled = torch.from_numpy(np.where(exists, attention, 0.0))
+    alpha = filled.numpy() if weights else softmax(filled, torch.from_numpy(exists)).numpy()
+    s = np.where(exists, np.log(np.maximum(alpha, 1e-300)), 0.0) if weights else filled.numpy()
     p = bag_probabilities(cells, rows_of, len(bag), classes)
-    each = segment_probabilities(cells, rows_of, places, bag.shape, classes)
-    return AttentionTable(alpha, s, p, each, _notes(weights, p, each))
+    segment_p = segment_probabilities(cells, rows_of, segments, bag.shape, classes)
+    return AttentionTable(alpha, s, p, segment_p, _notes(weights, p, segment_p))
 
 
-def _notes(weights: bool, p: Array, each: Array) -> tuple[str, ...]:
+def _notes(weights: bool, p: Array, segment_p: Array) -> tuple[str, ...]:
     kind = (
         "Attention is given as weights that sum to one in every bag."
         if weights
@@ -117,17 +117,17 @@ def _notes(weights: bool, p: Array, each: Array) -> tuple[str, ...]:
         notes.append(
             "Not known, since the table has no columns p_CLASS: how accurate the model is."
         )
-    if np.isnan(each).any():
+    if np.isnan(segment_p).any():
         notes.append("Not known, without columns segment_p_CLASS: what it says of single segments.")
     return tuple(notes)
 
 
-def _are_weights(path: Path, attention: Array, there: Array, ids: Sequence[str]) -> bool:
+def _are_weights(path: Path, attention: Array, exists: Array, ids: Sequence[str]) -> bool:
     """Whether attention is normalised: not negative, and summing to one in every bag.
 
     Where most bags sum to one, those that do not are mistakes.
     """
-    inside = np.where(there, attention, 0.0)
+    inside = np.where(exists, attention, 0.0)
     total = inside.sum(1)
     off = np.abs(total - 1) > 1e-2
     if not off.any() and not (inside < 0).any():

@@ -61,7 +61,7 @@ class Audit:
         matched: Whether bags were weighted by their other labels.
     """
 
-    picked: Array
+    bag_index: Array
     y: Array
     mask: Array
     log_r: Array
@@ -121,10 +121,10 @@ def audit(
     if labels is not None and len(bags) > 1:
         raise FoveateError(f"labels are for one set of bags, got {len(bags)} sets")
     segments = int(masks(bags).sum())
-    picked = _choose_bags(bags)
-    sets = [bag.take(torch.from_numpy(picked)) for bag in bags]
+    bag_index = _choose_bags(bags)
+    sets = [bag.take(torch.from_numpy(bag_index)) for bag in bags]
     mask, y = masks(sets), np.stack([bag.y.numpy() for bag in sets])
-    rows = _together([rows_of(bag) for bag in sets], len(picked))
+    rows = _together([rows_of(bag) for bag in sets], len(bag_index))
     project = projection(rows.x)
     rows = rows._replace(x=project(rows.x))
     flat, group = y.ravel(), _groups(sets)
@@ -133,7 +133,7 @@ def audit(
     total = len(rows.x) + (0 if extra is None else len(extra[0].x))
     fold = folds_of(flat, group, enough_folds(total))
     if labels is not None:
-        rows, extra = matched(rows, flat, labels[picked], extra, more_labels)
+        rows, extra = matched(rows, flat, labels[bag_index], extra, more_labels)
     opinions = [
         log_ratios(rows, flat, classes, fold=fold, more=extra, classifier=name)
         for name in (classifiers if not rows.words else classifiers[:1])
@@ -146,10 +146,10 @@ def audit(
     alone = [_alone(part, is_class, classes) for part in opinions]
     if labels is not None:
         others = None if extra is None or more_labels is None else (extra[0], more_labels)
-        alone.append(explained(labels[picked], e, rows, fold, others))
+        alone.append(explained(labels[bag_index], e, rows, fold, others))
     accuracy = _bag_accuracy(log_r, rows.bag, flat, classes, fold)
     return Audit(
-        picked=picked,
+        bag_index=bag_index,
         y=y,
         mask=mask,
         log_r=np.stack([grid.fill(log_r[:, c]) for c in range(classes)], -1),
@@ -247,9 +247,9 @@ def _choose_bags(bags: Sequence[Bag]) -> Array:
 
 def _some_rows(more: Bag, project: Callable[[Array], Array]) -> Rows:
     """Rows of bags that are learnt from only; of many, those of some bags, drawn at random."""
-    picked = _choose_bags([more])
-    rows = rows_of(more.take(torch.from_numpy(picked)))
-    return Rows(project(rows.x), picked[rows.bag], rows.weight)
+    bag_index = _choose_bags([more])
+    rows = rows_of(more.take(torch.from_numpy(bag_index)))
+    return Rows(project(rows.x), bag_index[rows.bag], rows.weight)
 
 
 def _together(parts: Sequence[Rows], bags: int) -> Rows:

@@ -76,7 +76,7 @@ def context_of(subject: Subject, bag: Bag) -> Context:
     if subject.context_free:
         return Context(False, False, float("nan"), float("nan"))
     few = bag.take(slice(0, ANSWER_BAGS))
-    readers = subject.taken(np.arange(len(few)))
+    readers = subject.take(np.arange(len(few)))
     position = _random_segment(few)
     inside = readers.forced(few, position)
     keep = np.zeros((subject.size, 1, *few.shape), bool)
@@ -99,14 +99,14 @@ def context_of(subject: Subject, bag: Bag) -> Context:
 def reads_context(subject: Subject, bag: Bag) -> bool:
     """Whether scores change when half of a bag's segments are not there."""
     few = bag.take(slice(0, SCORES_BAGS))
-    readers = subject.taken(np.arange(len(few)))
+    readers = subject.take(np.arange(len(few)))
     half = max(1, few.m // 2)
     mask = torch.ones(few.shape, dtype=torch.bool) if few.mask is None else few.mask
     short = mask.clone()
     short[:, half:] = False
     short |= mask & ~short.any(1, keepdim=True)  # bags without a segment in the first half
-    whole = readers.look([few])
-    part = readers.look([Bag(few.x, few.y, None, short)])
+    whole = readers.read([few])
+    part = readers.read([Bag(few.x, few.y, None, short)])
     present = _comparable(whole, part, np.broadcast_to(short.numpy(), whole.s.shape))
     # Weights after normalisation are compared up to the constant that their sum decides.
     first, second = (np.where(present, read.s, 0.0) for read in (whole, part))

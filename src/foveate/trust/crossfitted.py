@@ -38,28 +38,28 @@ class CrossFitted(Subject):
         for k, (_, part) in enumerate(self.folds):
             self.fold[part] = k
 
-    def look(self, bags: Sequence[Bag]) -> Reading:
-        parts = [subject.look([_taken(bags, rows)]) for subject, rows in self._rows(bags)]
+    def read(self, bags: Sequence[Bag]) -> Reading:
+        parts = [subject.read([_take_bags(bags, rows)]) for subject, rows in self._rows(bags)]
         order = np.argsort(np.concatenate([rows for _, rows in self._rows(bags)]))
         return Reading(*(np.concatenate(part, 1)[:, order] for part in zip(*parts, strict=True)))
 
     def reread(self, bags: Sequence[Bag], keep: Array) -> Array:
         parts = [
-            subject.reread([_taken(bags, rows)], keep[:, :, rows])
+            subject.reread([_take_bags(bags, rows)], keep[:, :, rows])
             for subject, rows in self._rows(bags)
         ]
         order = np.argsort(np.concatenate([rows for _, rows in self._rows(bags)]))
         return np.concatenate(parts, 2)[:, :, order]
 
-    def forced(self, bag: Bag, place: Array) -> Array:
+    def forced(self, bag: Bag, position: Array) -> Array:
         parts = [
-            subject.forced(bag.take(torch.from_numpy(rows)), place[rows])
+            subject.forced(bag.take(torch.from_numpy(rows)), position[rows])
             for subject, rows in self._rows([bag])
         ]
         order = np.argsort(np.concatenate([rows for _, rows in self.folds]))
         return np.concatenate(parts, 1)[:, order]
 
-    def taken(self, rows: Array) -> "CrossFitted":
+    def take(self, rows: Array) -> "CrossFitted":
         """The models for some of the bags, in the order of ``rows``."""
         fold = self.fold[rows]
         parts = [(subject, np.flatnonzero(fold == k)) for k, (subject, _) in enumerate(self.folds)]
@@ -71,5 +71,5 @@ class CrossFitted(Subject):
         return self.folds
 
 
-def _taken(bags: Sequence[Bag], rows: Array) -> Bag:
+def _take_bags(bags: Sequence[Bag], rows: Array) -> Bag:
     return bags[0].take(torch.from_numpy(rows))

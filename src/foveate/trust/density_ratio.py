@@ -167,9 +167,7 @@ def label_log_ratios(
         ).fit(x, class_p.astype(int), sample_weight=weight / weight.mean())  # fmt: skip
         probabilities = model.predict_proba(rows.x[held_out])
         probabilities = probabilities if isinstance(probabilities, list) else [probabilities]
-        p = np.stack(
-            [each[:, 1] if each.shape[1] > 1 else 0 * each[:, 0] for each in probabilities], 1
-        )
+        p = np.stack([p[:, 1] if p.shape[1] > 1 else 0 * p[:, 0] for p in probabilities], 1)
         p = np.clip(p, 1e-6, 1 - 1e-6)
         raw[held_out] = np.log(p) - np.log1p(-p)
     has = labels[rows.bag]

@@ -80,11 +80,11 @@ def dependence(
         order: Segments from the most attended on, shape (S, n, m).
         classes: Number of classes C.
     """
-    sets = [bag.take(torch.from_numpy(audit.picked)) for bag in bags]
-    p, ranking = reading.p[:, audit.picked], order[:, audit.picked]
+    sets = [bag.take(torch.from_numpy(audit.bag_index)) for bag in bags]
+    p, ranking = reading.p[:, audit.bag_index], order[:, audit.bag_index]
     y = np.broadcast_to(audit.y, p.shape[:2])
     right = p.argmax(-1) == y
-    readers = subject.taken(audit.picked)
+    readers = subject.take(audit.bag_index)
     retained, removed, random = _hidden(readers, sets, audit, ranking, y)
     flips, background, repeated, count = _transplants(readers, sets, reading, audit, right, classes)
     return Dependence(
@@ -140,9 +140,9 @@ def _hidden(
     lengths = mask.sum(-1)
     count = np.broadcast_to(np.round(audit.e.sum(-1)), lengths.shape)
     count = np.clip(count, 1, np.maximum(1, lengths // 2))
-    place = np.empty(order.shape, int)
-    np.put_along_axis(place, order, np.broadcast_to(np.arange(order.shape[-1]), order.shape), -1)
-    top = (place < count[..., None]) & mask
+    position = np.empty(order.shape, int)
+    np.put_along_axis(position, order, np.broadcast_to(np.arange(order.shape[-1]), order.shape), -1)
+    top = (position < count[..., None]) & mask
     single = lengths[..., None] <= 1  # a bag cannot lose its only segment
     chance = random_order(mask)
     # Others go in a random order, the top last of all.
@@ -168,9 +168,9 @@ def _transplants(
     size = len(right)
     flips = np.zeros((size, classes, classes))
     background, repeated = np.zeros((size, classes)), np.zeros((size, classes))
-    alpha = reading.alpha[:, audit.picked].mean(0)
+    alpha = reading.alpha[:, audit.bag_index].mean(0)
     donors = _donors(audit, alpha)
-    each = reading.segment_p[:, audit.picked].mean(0)
+    segment_p = reading.segment_p[:, audit.bag_index].mean(0)
     count = []
     y = audit.y[0]
     for c in range(classes):
@@ -182,7 +182,7 @@ def _transplants(
         chance = generator("trust", "donors", c)
         pick = others[torch.randint(len(others), (len(receivers),), generator=chance).numpy()]
         own_right = right[:, receivers]
-        for segment in (donors["attended"], _contrary(audit, each[..., c])):
+        for segment in (donors["attended"], _contrary(audit, segment_p[..., c])):
             itself = segment[receivers]
             lost = own_right & ~_right_after(subject, bags, receivers, receivers, itself, COPIES)
             share = lost.sum(1) / np.maximum(own_right.sum(1), 1)
@@ -210,7 +210,7 @@ def _right_after(
     """Whether answers are right with one more segment, or copies of it, shape (S, k)."""
     sets = [transplanted(bag, rows, donors, segments, copies) for bag in bags]
     y = np.stack([bag.y.numpy() for bag in sets])
-    return subject.taken(rows).look(sets).p.argmax(-1) == y
+    return subject.take(rows).read(sets).p.argmax(-1) == y
 
 
 def _donors(audit: Audit, alpha: Array) -> dict[str, Array]:

@@ -89,8 +89,8 @@ def model_estimates(results: Sequence[ClassAnswers]) -> Array:
     size = results[0].facts.members
     if not estimated:
         return np.full(size, np.nan)
-    weight = np.array([r.looks.bags for r in estimated], float)
-    members = np.array([r.looks.members for r in estimated])
+    weight = np.array([r.ft.bags for r in estimated], float)
+    members = np.array([r.ft.members for r in estimated])
     return np.asarray(weight @ members / weight.sum())
 
 
@@ -125,7 +125,7 @@ def _weighed(pairs: Sequence[tuple[float, int]]) -> float:
 def audited_counts(audit: Audit, sets: Sequence[Bag]) -> dict[str, int]:
     """Bags and segments that the auditor looked at, of how many."""
     return {
-        "bags": len(audit.picked),
+        "bags": len(audit.bag_index),
         "of_bags": len(sets[0]),
         "segments": int(audit.mask.sum()),
         "of_segments": audit.segments,

@@ -31,7 +31,7 @@ from foveate.trust.relevance import bag_values, known_bags, marked_empty, summar
 from foveate.trust.segment_evidence import evidence_of, masks
 from foveate.trust.subject import Reading, Subject, as_subject
 from foveate.trust.summaries import by_class, curves_of, mean_of, quantities, unattended_probe
-from foveate.trust.verdict import judge, judge_all
+from foveate.trust.verdict import class_verdict, overall_verdict
 from foveate.trust.visibility import FEW
 from foveate.types import Array
 
@@ -98,18 +98,18 @@ def examine(
     subject = as_subject(models, paradigm)
     sets, rows = bounded([bag] if isinstance(bag, Bag) else list(bag), len(classes))
     if rows is not None:
-        subject, ids = subject.taken(rows), None if ids is None else [ids[i] for i in rows]
+        subject, ids = subject.take(rows), None if ids is None else [ids[i] for i in rows]
         known, labels = (_some(values, rows) for values in (known, labels))
-    meant = chosen_kinds(evidence, classes)
-    must_fit(sets, subject.size, classes, (*absent, *meant))
-    reading = subject.look(sets)
+    kind_by_class = chosen_kinds(evidence, classes)
+    must_fit(sets, subject.size, classes, (*absent, *kind_by_class))
+    reading = subject.read(sets)
     known_ones = known_bags(sets, known)
     empty = marked_empty(sets, known, len(classes), FEW)
     absent = tuple(dict.fromkeys([*absent, *(classes[c] for c in empty)]))
     checked = audited or audit(sets, len(classes), more=more, labels=labels)
     order = from_the_top(reading.alpha, reading.s, np.broadcast_to(masks(sets), reading.s.shape))
     questions = Questions(
-        subject, sets, reading, checked, order, tuple(classes), tuple(absent), meant,
+        subject, sets, reading, checked, order, tuple(classes), tuple(absent), kind_by_class,
         labels=labels is not None, overfitted=overfitted, last_epochs=last_epochs, tried=tried,
     )  # fmt: skip
     title = name or _name_of(paradigm)
@@ -143,7 +143,7 @@ def _concluded(
     values, where = _localised(reading, sets, known, size)
     results = ask(q, marks, values, known)
     facts = [result.facts for result in results]
-    verdicts = [judge(fact, q.tried) for fact in facts]
+    verdicts = [class_verdict(fact, q.tried) for fact in facts]
     scores, model_scores = model_estimates(results), score(marks, tuple(q.empty))
     sure, whole, chance = whole_ft(where, scores, facts)
     chosen = chosen_evidence(q.audit, results)
@@ -154,7 +154,7 @@ def _concluded(
         bags=len(sets[0]),
         relevant=count,
         relevant_from=source,
-        verdict=judge_all(verdicts, facts, whole, chance),
+        verdict=overall_verdict(verdicts, facts, whole, chance),
         score=mean_of(scores),
         chance=chance,
         scores=tuple(scores.tolist()),
@@ -199,7 +199,7 @@ def examined_marks(
     subject: Subject, bags: Sequence[Bag], classes: int, reading: Reading | None = None
 ) -> Marks:
     """The model-dependent marks of every member and class, agreement between members included."""
-    seen = subject.look(bags) if reading is None else reading
+    seen = subject.read(bags) if reading is None else reading
     marks = marks_of(evidence_of(subject, bags, seen), classes)
     return _with_seeds(marks, _agreement(subject, bags, seen)[0], bags[0], classes)
 
@@ -225,7 +225,7 @@ def _count(
 
 def _agreement(subject: Subject, bags: Sequence[Bag], reading: Reading) -> tuple[Array, Array]:
     """How alike members attend, on the first set of bags: see :func:`seed_agreement`."""
-    shared = reading if len(bags) == 1 else subject.look(bags[:1])
+    shared = reading if len(bags) == 1 else subject.read(bags[:1])
     return seed_agreement(shared, masks(bags[:1])[0])
 
 

@@ -43,15 +43,15 @@ def examples_of(
         ids: Names of the bags; their numbers where None.
         facts: Of every class.
     """
-    p = reading.p[0, audit.picked]
+    p = reading.p[0, audit.bag_index]
     if np.isnan(p).any():
         return []
-    y, predicted = bags[0].y.numpy()[audit.picked], p.argmax(-1)
-    measured = known[0, audit.picked]
+    y, predicted = bags[0].y.numpy()[audit.bag_index], p.argmax(-1)
+    measured = known[0, audit.bag_index]
     estimated = np.array([not np.isnan(f.estimate) for f in facts])[y]
     everywhere = np.where(estimated[:, None], a[0], np.nan)
     if bags[0].z is not None:
-        relevant = np.asarray(bags[0].z)[audit.picked].astype(float)
+        relevant = np.asarray(bags[0].z)[audit.bag_index].astype(float)
         everywhere = np.where(measured[:, None], relevant, everywhere)
     evidence = np.take_along_axis(everywhere, top[0][:, None], 1)[:, 0]
     examples = []
@@ -59,7 +59,7 @@ def examples_of(
         i = int(score.argmax())
         if score[i] < 0:
             continue
-        row = int(audit.picked[i])
+        row = int(audit.bag_index[i])
         name = str(row) if ids is None else str(ids[row])
         entry = {"kind": kind, "bag": name, "segment": int(top[0, i]), "class": int(y[i])}
         value = None if np.isnan(evidence[i]) else float(evidence[i])

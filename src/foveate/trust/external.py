@@ -88,10 +88,10 @@ class External(Subject):
         notes = [note for reader in self.readers for note in reader.notes()]
         self.notes = tuple(dict.fromkeys(notes))
 
-    def look(self, bags: Sequence[Bag]) -> Reading:
-        seen = [reader.look(bag) for reader, bag in self._pairs(bags)]
-        s, alpha, p, even, each = (np.stack(part) for part in zip(*seen, strict=True))
-        return Reading(s, alpha, p, p, even, each)
+    def read(self, bags: Sequence[Bag]) -> Reading:
+        parts = [reader.read_bags(bag) for reader, bag in self._pairs(bags)]
+        s, alpha, p, even, segment_p = (np.stack(part) for part in zip(*parts, strict=True))
+        return Reading(s, alpha, p, p, even, segment_p)
 
     def reread(self, bags: Sequence[Bag], keep: Array) -> Array:
         read = []
@@ -101,9 +101,9 @@ class External(Subject):
             read.append(np.stack([part.numpy() for part in parts]))
         return np.stack(read)
 
-    def forced(self, bag: Bag, place: Array) -> Array:
+    def forced(self, bag: Bag, position: Array) -> Array:
         """Class probabilities with all attention on one segment of each bag, shape (S, n, C)."""
-        rows = torch.nn.functional.one_hot(torch.from_numpy(place), bag.m).double()
+        rows = torch.nn.functional.one_hot(torch.from_numpy(position), bag.m).double()
         read = []
         for reader in self.readers:
             p = reader.forced(reader.segments(bag), mask_of(bag), rows)

@@ -45,7 +45,8 @@ class ClassFacts:
         repeat_flips: Largest share of right answers of a class, this or another, that change when
             the most attended segment of a bag is repeated.
         other_kind: (d) Whether there are two kinds of evidence and it is not known which is meant.
-        meant: Which of two kinds is meant, "A" or "B"; empty where there is one or none was chosen.
+        chosen_kind: Which of two kinds is meant, "A" or "B"; empty where there is one kind or none
+            was chosen.
         stability: (e) Agreement of models; nan with one model.
         steady: Share of bags whose top segment stays over the last epochs; nan where not known.
         worst_fold: FT by the models of the fold that has the least, with an exact interval; None
@@ -87,7 +88,7 @@ class ClassFacts:
     poisoned: float = 0.0
     repeat_flips: float = 0.0
     other_kind: bool = False
-    meant: str = ""
+    chosen_kind: str = ""
     stability: float = NAN
     steady: float = NAN
     worst_fold: Interval | None = None

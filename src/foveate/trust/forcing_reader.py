@@ -55,17 +55,23 @@ class ForcingReader(ModelReader):
         self.attention_call = None if self.takes_alpha else self._find_attention_call(x, mask)
         self.can_force = self._forcing_works(x, mask)
 
-    def look(self, bag: Bag) -> tuple[Array, ...]:
+    def read_bags(self, bag: Bag) -> tuple[Array, ...]:
         """Scores, attention, answers, answers with uniform attention, and of single segments."""
         x, mask = self.segments(bag), mask_of(bag)
         p, s, alpha = self.read(x, mask)
         rows = x[mask].unsqueeze(1)
         alone, _, _ = self.read(rows, torch.ones(rows.shape[:2], dtype=torch.bool))
-        each = np.full((*bag.shape, p.shape[-1]), 1 / p.shape[-1])
-        each[mask.numpy()] = alone.numpy()
+        segment_p = np.full((*bag.shape, p.shape[-1]), 1 / p.shape[-1])
+        segment_p[mask.numpy()] = alone.numpy()
         even = self.forced(x, mask, uniform(s, mask))
         none = np.full(tuple(p.shape), np.nan)
-        return s.numpy(), alpha.numpy(), p.numpy(), none if even is None else even.numpy(), each
+        return (
+            s.numpy(),
+            alpha.numpy(),
+            p.numpy(),
+            none if even is None else even.numpy(),
+            segment_p,
+        )
 
     def forced(self, x: Tensor, mask: Tensor, alpha: Tensor) -> Tensor | None:
         """Probabilities with given attention, shape (n, C); None where it cannot be set."""
@@ -89,9 +95,9 @@ class ForcingReader(ModelReader):
     def _forced(self, x: Tensor, mask: Tensor, alpha: Tensor) -> Tensor:
         check_sums_to_one(alpha, mask)
         parts = []
-        for rows, exists, given in in_parts(x, mask, alpha):
+        for rows, exists, attention in in_parts(x, mask, alpha):
             with self.seeded():
-                parts.append(self._forced_part(rows, exists, given))
+                parts.append(self._forced_part(rows, exists, attention))
         return self.as_probabilities(torch.cat(parts))
 
     def _forced_part(self, x: Tensor, mask: Tensor, alpha: Tensor) -> Tensor:
@@ -102,8 +108,8 @@ class ForcingReader(ModelReader):
         if self.attention_call is None:
             raise _NotForced
         answers = []
-        for rows, exists, given in self.call.pieces(x, mask, alpha.to(dtype)):
-            with Forced(self.attention_call, given) as mode:
+        for rows, exists, attention in self.call.pieces(x, mask, alpha.to(dtype)):
+            with Forced(self.attention_call, attention) as mode:
                 answers.append(self.call.run(rows, exists)[0].double())
             if not mode.done:
                 raise _NotForced

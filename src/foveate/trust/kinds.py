@@ -65,10 +65,10 @@ def kind_of_segments(bags: Sequence[Bag], audit: Audit, classes: int) -> Array:
     Kind 0 (A) is the more frequent one. Shape (K, k, m).
     """
     assigned = np.full(audit.mask.shape, -1)
-    sets = [bag.take(torch.from_numpy(audit.picked)) for bag in bags]
+    sets = [bag.take(torch.from_numpy(audit.bag_index)) for bag in bags]
     parts = [rows_of(bag) for bag in sets]
     words = parts[0].words
-    bag_of = np.concatenate([rows.bag + k * len(audit.picked) for k, rows in enumerate(parts)])
+    bag_of = np.concatenate([rows.bag + k * len(audit.bag_index) for k, rows in enumerate(parts)])
     x = np.concatenate([rows.x for rows in parts])
     segment_label = audit.y[np.nonzero(audit.mask)[0], np.nonzero(audit.mask)[1]]
     e, flat = audit.e[audit.mask], np.full(len(x), -1)
@@ -192,5 +192,5 @@ def _examples(
     examples = {}
     for k, name in enumerate(KIND_NAMES):
         of_kind = rows[label == k][np.argsort(-e[label == k], kind="stable")][:most]
-        examples[name] = [(int(audit.picked[i]), int(j)) for _, i, j in of_kind]
+        examples[name] = [(int(audit.bag_index[i]), int(j)) for _, i, j in of_kind]
     return examples

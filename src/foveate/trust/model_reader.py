@@ -179,16 +179,16 @@ class ModelReader:
         return torch.cat([part[0] for part in parts]), torch.cat([part[1] for part in parts])
 
     def _gives_probabilities(
-        self, answers: Tensor, x: Tensor, mask: Tensor, given: OutputKind | None
+        self, answers: Tensor, x: Tensor, mask: Tensor, declared: OutputKind | None
     ) -> bool:
         """Whether answers are probabilities: rows that sum to one, or numbers from a sigmoid."""
         inside = bool((answers >= 0).all()) and bool((answers <= 1).all())
         several = answers.shape[1] > 1
         sums = not several or bool(((answers.sum(1) - 1).abs() < 1e-3).all())
-        if given == "probabilities" and not (inside and sums):
+        if declared == "probabilities" and not (inside and sums):
             raise FoveateError("answers must be probabilities that sum to one, but some are not")
-        if given is not None or several or not inside:
-            return given == "probabilities" or (given is None and several and inside and sums)
+        if declared is not None or several or not inside:
+            return declared == "probabilities" or (declared is None and several and inside and sums)
         rows, exists, _ = next(self.call.pieces(x, mask, mask.to(x.dtype)))
         with torch.no_grad(), self.seeded():
             logits = self.call.run(rows, exists)[0]

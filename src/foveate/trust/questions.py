@@ -16,9 +16,9 @@ from foveate.trust.class_evidence import Marks
 from foveate.trust.contextual import context_of
 from foveate.trust.dependence import Dependence, dependence, untested
 from foveate.trust.error_modes import estimate, flags_of
+from foveate.trust.estimated_ft import EstimatedFT, estimate_ft, top_evidence
 from foveate.trust.facts import ClassFacts
 from foveate.trust.kinds import KIND_NAMES, Kinds, kind_of_segments, kinds, marked_kind
-from foveate.trust.looking import Looking, looking, top_evidence
 from foveate.trust.relevance import measured_ft
 from foveate.trust.segment_evidence import masks
 from foveate.trust.stability import Stability, by_fold, stability
@@ -65,7 +65,7 @@ class Questions:
     @property
     def top(self) -> Array:
         """The most attended segment of every audited bag, shape (S, k)."""
-        return self.order[:, self.audit.picked, 0]
+        return self.order[:, self.audit.bag_index, 0]
 
     @property
     def empty(self) -> list[int]:
@@ -83,7 +83,7 @@ class ClassAnswers:
 
     facts: ClassFacts
     amount: Amount
-    looks: Looking
+    ft: EstimatedFT
     depends: dict[str, Any]
     kinds: Kinds
     stable: Stability
@@ -94,7 +94,7 @@ class ClassAnswers:
         """The answers by question."""
         return {
             "evidence": asdict(self.amount),
-            "looks": asdict(self.looks),
+            "looks": asdict(self.ft),
             "depends": self.depends,
             "kinds": asdict(self.kinds),
             "stable": asdict(self.stable),
@@ -125,18 +125,18 @@ def ask(
     answers = []
     for c in range(size):
         several = kinds(q.audit, assigned, q.top, c, _declared_kind(q, assigned, c, known))
-        meant = _meant(q.audit, assigned, several)
-        looks = looking(q.audit, q.top, c, meant)
+        chosen = _chosen_a(q.audit, assigned, several)
+        ft = estimate_ft(q.audit, q.top, c, chosen)
         seen = visibility(
-            q.audit, c, q.classes[c], estimates[c], looks, model_accuracy=_accuracy(marks),
+            q.audit, c, q.classes[c], estimates[c], ft, model_accuracy=_accuracy(marks),
             labels=q.labels, context=context, tried=q.tried, external=q.subject.external,
         )  # fmt: skip
-        a = top_evidence(q.audit, tops, None if meant is None else meant[:1], first=True)
-        stable = stability(tops, a, q.audit.y[0] == c, np.array(looks.members), q.last_epochs)
+        a = top_evidence(q.audit, tops, None if chosen is None else chosen[:1], first=True)
+        stable = stability(tops, a, q.audit.y[0] == c, np.array(ft.members), q.last_epochs)
         measured = measured_ft(q.bags, values, known, c, q.subject.size, FEW)
-        looked = _looked(looks, estimates[c], several, seen)
-        folds = _folds(q, c, meant, values, known if "worst" in measured else None)
-        folds = folds if {"worst", "estimate"} & {*measured, *looked} else []
+        estimated = _estimated_facts(ft, estimates[c], several, seen)
+        folds = _folds(q, c, chosen, values, known if "worst" in measured else None)
+        folds = folds if {"worst", "estimate"} & {*measured, *estimated} else []
         stable = replace(stable, folds=tuple(part.mean for part in folds))
         facts = ClassFacts(
             name=q.classes[c],
@@ -149,13 +149,11 @@ def ask(
             worst_fold=min(folds, key=lambda part: part.high or 0.0, default=None),
             **_of_models(q, c, marks),
             **measured,
-            **looked,
+            **estimated,
             **_dependent(depends, c, q.classes, q.empty),
         )
         table = _depends(depends, q.classes, c)
-        answers.append(
-            ClassAnswers(facts, estimates[c], looks, table, several, stable, seen, meant)
-        )
+        answers.append(ClassAnswers(facts, estimates[c], ft, table, several, stable, seen, chosen))
     return answers
 
 
@@ -179,12 +177,12 @@ def _declared_kind(q: Questions, assigned: Array, c: int, known: Array) -> str |
     declared = q.evidence.get(q.classes[c])
     if declared is not None or not known.any():
         return declared
-    z = np.stack([np.asarray(bag.z)[q.audit.picked] for bag in q.bags])
-    return marked_kind(assigned, z & known[:, q.audit.picked, None], q.audit.y == c)
+    z = np.stack([np.asarray(bag.z)[q.audit.bag_index] for bag in q.bags])
+    return marked_kind(assigned, z & known[:, q.audit.bag_index, None], q.audit.y == c)
 
 
 def _folds(
-    q: Questions, c: int, meant: Array | None, values: dict[str, Array], known: Array | None
+    q: Questions, c: int, chosen: Array | None, values: dict[str, Array], known: Array | None
 ) -> list[Interval]:
     """FT by the models of each fold: measured on bags that are known, else estimated if None."""
     if q.subject.fold is None:
@@ -193,8 +191,8 @@ def _folds(
         of = known[0] & (q.bags[0].y.numpy() == c)
         return by_fold(values["ft"][:, of].mean(0), q.subject.fold[of])
     of = q.audit.y[0] == c
-    each = top_evidence(q.audit, q.top, meant)[:, of].mean(0)
-    return by_fold(each, q.subject.fold[q.audit.picked][of])
+    evidence_p = top_evidence(q.audit, q.top, chosen)[:, of].mean(0)
+    return by_fold(evidence_p, q.subject.fold[q.audit.bag_index][of])
 
 
 def chosen_evidence(checked: Audit, answers: Sequence[ClassAnswers]) -> Array:
@@ -223,8 +221,8 @@ def _shared_tops(q: Questions) -> Array:
     """Top segments of all models on the audited bags of the first set."""
     if len(q.bags) == 1:
         return q.top
-    few = q.bags[0].take(torch.from_numpy(q.audit.picked))
-    return _tops(q.subject.look([few]), few)
+    few = q.bags[0].take(torch.from_numpy(q.audit.bag_index))
+    return _tops(q.subject.read([few]), few)
 
 
 def _tops(reading: Reading, bag: Bag) -> Array:
@@ -232,7 +230,7 @@ def _tops(reading: Reading, bag: Bag) -> Array:
     return from_the_top(reading.alpha, reading.s, mask)[..., 0]
 
 
-def _meant(checked: Audit, assigned: Array, several: Kinds) -> Array | None:
+def _chosen_a(checked: Audit, assigned: Array, several: Kinds) -> Array | None:
     """``a`` of the kind of evidence that is meant, None where all evidence is."""
     if not several.several or several.chosen is None:
         return None
@@ -241,18 +239,20 @@ def _meant(checked: Audit, assigned: Array, several: Kinds) -> Array | None:
     return np.divide(e, cover, out=np.zeros_like(e), where=cover > 1e-9)
 
 
-def _looked(looks: Looking, amount: Amount, several: Kinds, seen: Visibility) -> dict[str, Any]:
+def _estimated_facts(
+    ft: EstimatedFT, amount: Amount, several: Kinds, seen: Visibility
+) -> dict[str, Any]:
     """The facts of questions (b), (d) and (f); nothing is estimated where nothing is seen."""
     other = several.several and several.chosen is None
     facts: dict[str, Any] = {"other_kind": other, "visible": seen.visible, "reasons": seen.reasons}
     facts["needs"] = seen.needs
     if several.several and several.chosen is not None:
-        facts["meant"] = several.chosen
+        facts["chosen_kind"] = several.chosen
     if not seen.visible or other or amount.presence != "some":
         return facts
-    worst = float(np.nanmin(looks.members))
-    facts |= {"estimate": looks.estimate, "low": looks.low, "high": looks.high}
-    return facts | {"chance": looks.chance, "estimated_worst": worst}
+    worst = float(np.nanmin(ft.members))
+    facts |= {"estimate": ft.estimate, "low": ft.low, "high": ft.high}
+    return facts | {"chance": ft.chance, "estimated_worst": worst}
 
 
 def _dependent(

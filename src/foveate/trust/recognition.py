@@ -198,7 +198,7 @@ def _answer_like(value: Tensor, shapes: list[list[tuple[int, ...]]], i: int, siz
     return short == (size,) or (len(short) == 2 and short[0] == size)
 
 
-def _named(places: list[int], outputs: Outputs, known: tuple[str, ...]) -> int | None:
+def _named(candidates: list[int], outputs: Outputs, known: tuple[str, ...]) -> int | None:
     """The output with a usual name."""
-    matches = (i for name in known for i in places if outputs[i][0].lower() == name)
+    matches = (i for name in known for i in candidates if outputs[i][0].lower() == name)
     return next(matches, None)

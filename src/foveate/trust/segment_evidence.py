@@ -142,10 +142,10 @@ def evidence_of(
     Args:
         subject: The models.
         bags: One set for all members, or one each, of equal sizes.
-        reading: What ``subject.look(bags)`` gave, where it is known already.
+        reading: What ``subject.read(bags)`` gave, where it is known already.
         relevant: How many segments of a bag may be evidence; the next one is its runner-up.
     """
-    seen = subject.look(bags) if reading is None else reading
+    seen = subject.read(bags) if reading is None else reading
     size, n, m = seen.alpha.shape
     mask = np.broadcast_to(masks(bags), (size, n, m))
     y = np.broadcast_to(np.stack([bag.y.numpy() for bag in bags]), (size, n))
@@ -209,7 +209,7 @@ def _curves(
         rows = _read_again(masks(bags))
         few = [bag.take(torch.from_numpy(rows)) for bag in bags]
         keep = _kept(order[:, rows], mask[:, rows])
-        read = subject.taken(rows).reread(few, keep)
+        read = subject.take(rows).reread(few, keep)
         predicted = np.broadcast_to(seen.p[:, rows].argmax(-1)[:, None], read.shape[:-1])
         p = np.moveaxis(_of_class(read, predicted), 1, -1)  # (S, k, 2 orders × shares × 2)
         by_order = p.reshape(*p.shape[:2], 2, len(SHARES), 2)
@@ -231,15 +231,15 @@ def _kept(order: Array, mask: Array) -> Array:
     lengths = mask.sum(-1)
     keep = []
     for ranking in (order, from_the_top(chance, chance, mask)):
-        place = np.empty(ranking.shape, int)
+        position = np.empty(ranking.shape, int)
         np.put_along_axis(
-            place, ranking, np.broadcast_to(np.arange(mask.shape[-1]), place.shape), -1
+            position, ranking, np.broadcast_to(np.arange(mask.shape[-1]), position.shape), -1
         )
         for share in SHARES:
             k = np.clip(np.ceil(share * lengths - 1e-9), 1, None)
-            keep.append((place < k[..., None]) & mask)
+            keep.append((position < k[..., None]) & mask)
             gone = np.minimum(k, lengths - 1)  # a bag cannot lose its last segment
-            keep.append((place >= gone[..., None]) & mask)
+            keep.append((position >= gone[..., None]) & mask)
     return np.stack(keep, 1)
 
 
@@ -273,9 +273,9 @@ def _agreement(alpha: Array, beta: Array, mask: Array) -> tuple[Array, Array]:
     return agreed.reshape(mask.shape[:-1]), random_level(lengths).reshape(mask.shape[:-1])
 
 
-def _at_position(values: Array, place: Array) -> Array:
+def _at_position(values: Array, position: Array) -> Array:
     """Entries of each bag's segment at ``place`` (S, n), from (S, n, m, …) to (S, n, …)."""
-    at = place.reshape(*place.shape, *[1] * (values.ndim - 2))
+    at = position.reshape(*position.shape, *[1] * (values.ndim - 2))
     return np.take_along_axis(values, at, 2).squeeze(2)
 
 
@@ -285,8 +285,8 @@ def _of_class(values: Array, y: Array) -> Array:
     return np.take_along_axis(values, at, -1)[..., 0]
 
 
-def _weighted_mean(weight: Array, each: Array) -> Array:
+def _weighted_mean(weight: Array, segment_p: Array) -> Array:
     """Mean prediction over segments; even over nothing where no weight is left."""
     total = weight.sum(-1, keepdims=True)
-    mean = np.einsum("...m,...mc->...c", weight, each)
+    mean = np.einsum("...m,...mc->...c", weight, segment_p)
     return np.divide(mean, total, out=np.full(mean.shape, np.nan), where=total > 1e-9)

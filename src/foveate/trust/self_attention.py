@@ -22,12 +22,12 @@ class _SearchRow(TorchCalls):
 
     def __init__(self, attention: Tensor) -> None:
         super().__init__()
-        self.attention, self.found = attention, False
+        self.attention, self.matches = attention, False
 
     def replace(self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: Any) -> Any:
         result = func(*args, **kwargs)
         with torch._C.DisableTorchFunction():
-            if isinstance(result, Tensor) and result.is_floating_point() and not self.found:
+            if isinstance(result, Tensor) and result.is_floating_point() and not self.matches:
                 self._compare(result.detach())
         return result
 
@@ -37,7 +37,7 @@ class _SearchRow(TorchCalls):
             return
         windows = result.double().mean(1).unfold(-1, m, 1)  # (B, N, N − m + 1, m)
         gap = (windows - self.attention[:, None, None]).abs().amax((0, 3))
-        self.found = bool(gap.min() <= NEAR)
+        self.matches = bool(gap.min() <= NEAR)
 
 
 def is_self_attention_row(run: Callable[[], Any], attention: Tensor) -> bool:
@@ -55,7 +55,7 @@ def is_self_attention_row(run: Callable[[], Any], attention: Tensor) -> bool:
     """
     with _SearchRow(attention) as search:
         run()
-    return search.found
+    return search.matches
 
 
 def positive_part(weights: Tensor, mask: Tensor) -> Tensor:

@@ -66,7 +66,7 @@ class Subject(ABC):
     fold: Array | None = None
 
     @abstractmethod
-    def look(self, bags: Sequence[Bag]) -> Reading:
+    def read(self, bags: Sequence[Bag]) -> Reading:
         """Read bags, one set for all members or one set each."""
 
     @abstractmethod
@@ -81,20 +81,20 @@ class Subject(ABC):
             Shape (S, K, n, C).
         """
 
-    def forced(self, bag: Bag, place: Array) -> Array:
+    def forced(self, bag: Bag, position: Array) -> Array:
         """Class probabilities with all attention on one segment of each bag, inside its bag.
 
         Args:
             bag: One set for all members.
-            place: Which segment, shape (n,).
+            position: Which segment, shape (n,).
 
         Returns:
             Shape (S, n, C); nan where attention cannot be set.
         """
-        del place
+        del position
         return np.full((self.size, len(bag), 1), np.nan)
 
-    def taken(self, rows: Array) -> "Subject":
+    def take(self, rows: Array) -> "Subject":
         """What reads the bags at ``rows``: the same models, unless each bag has its own."""
         del rows
         return self
@@ -135,17 +135,17 @@ class Stacked(Subject):
         self.paradigm, self.size = paradigm, len(stack)
         self.context_free = isinstance(stack.model.unwrapped, FCAM)
 
-    def look(self, bags: Sequence[Bag]) -> Reading:
-        parts = self._in_parts(bags, None, _look)
+    def read(self, bags: Sequence[Bag]) -> Reading:
+        parts = self._in_parts(bags, None, _read_batch)
         return Reading(*(np.concatenate(part, 1) for part in zip(*parts, strict=True)))
 
     def reread(self, bags: Sequence[Bag], keep: Array) -> Array:
         parts = self._in_parts(bags, torch.from_numpy(np.ascontiguousarray(keep)), _reread)
         return np.concatenate([part[0] for part in parts], 2)
 
-    def forced(self, bag: Bag, place: Array) -> Array:
-        each = self.look([bag]).segment_p
-        return np.take_along_axis(each, place[None, :, None, None], 2)[:, :, 0]
+    def forced(self, bag: Bag, position: Array) -> Array:
+        segment_p = self.read([bag]).segment_p
+        return np.take_along_axis(segment_p, position[None, :, None, None], 2)[:, :, 0]
 
     @torch.no_grad()
     def _in_parts(self, bags: Sequence[Bag], keep: Tensor | None, task: Any) -> list[list[Array]]:
@@ -168,7 +168,7 @@ class Stacked(Subject):
         return parts
 
 
-def _look(model: AttentionModel, batch: Batch, _: None, rule: Paradigm) -> tuple[Tensor, ...]:
+def _read_batch(model: AttentionModel, batch: Batch, _: None, rule: Paradigm) -> tuple[Tensor, ...]:
     focus = model.attend(batch.x, batch.mask, batch.z)
     h, g = rule.classify_once(focus.h, model.g)
     alone = dense(h if rule.per_segment else map_segments(model.g, focus.h))

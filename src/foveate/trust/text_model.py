@@ -50,44 +50,44 @@ class TextModels(Subject):
                 notes.append("Attention cannot be set where the mean over words is classified.")
         self.notes = tuple(dict.fromkeys(notes))
 
-    def look(self, bags: Sequence[Bag]) -> Reading:
-        parts = [self._look(k, bag) for k, bag in self._pairs(bags)]
-        alpha, p, even, each = (np.stack(part) for part in zip(*parts, strict=True))
-        there = np.broadcast_to(masks(bags), alpha.shape)
-        s = np.where(there, np.log(np.maximum(alpha, 1e-300)), 0.0)
-        return Reading(s, alpha, p, p, even, each)
+    def read(self, bags: Sequence[Bag]) -> Reading:
+        parts = [self._read_batch(k, bag) for k, bag in self._pairs(bags)]
+        alpha, p, even, segment_p = (np.stack(part) for part in zip(*parts, strict=True))
+        exists = np.broadcast_to(masks(bags), alpha.shape)
+        s = np.where(exists, np.log(np.maximum(alpha, 1e-300)), 0.0)
+        return Reading(s, alpha, p, p, even, segment_p)
 
     def reread(self, bags: Sequence[Bag], keep: Array) -> Array:
         outputs = []
         for (k, bag), visible in zip(self._pairs(bags), keep, strict=True):
-            there = masks([bag])[0]
-            read = [self._p(k, self._texts(bag, mask & there)) for mask in visible]
+            exists = masks([bag])[0]
+            read = [self._p(k, self._texts(bag, mask & exists)) for mask in visible]
             outputs.append(np.stack(read))
         return np.stack(outputs)
 
-    def forced(self, bag: Bag, place: Array) -> Array:
-        there = masks([bag])[0]
-        texts = self._texts(bag, there)
+    def forced(self, bag: Bag, position: Array) -> Array:
+        exists = masks([bag])[0]
+        texts = self._texts(bag, exists)
         values = [
-            (np.flatnonzero(there[i]) == place[i]).astype(float) for i in range(len(texts))
+            (np.flatnonzero(exists[i]) == position[i]).astype(float) for i in range(len(texts))
         ]  # one-hot over the words of each text
         return np.stack([self._forced(k, texts, values) for k in range(self.size)])
 
-    def _look(self, k: int, bag: Bag) -> tuple[Array, Array, Array, Array]:
+    def _read_batch(self, k: int, bag: Bag) -> tuple[Array, Array, Array, Array]:
         """Attention (n, m), p (n, C), p with uniform attention, and of single words (n, m, C)."""
-        there = masks([bag])[0]
-        texts = self._texts(bag, there)
+        exists = masks([bag])[0]
+        texts = self._texts(bag, exists)
         read = self.encoders[k].read(texts)
         alpha = np.zeros(bag.shape)
         for i, row in enumerate(read.alpha):
-            alpha[i, there[i]] = row
+            alpha[i, exists[i]] = row
         even = self._forced(k, texts, [np.full(len(text), 1 / len(text)) for text in texts])
         ids = _ids(bag)
-        known = np.unique(ids[there])
+        known = np.unique(ids[exists])
         single = self._p(k, [[self.words[word]] for word in known])
-        each = np.full((*bag.shape, single.shape[1]), 1 / single.shape[1])
-        each[there] = single[np.searchsorted(known, ids[there])]
-        return alpha, read.p[:, self.orders[k]], even, each
+        segment_p = np.full((*bag.shape, single.shape[1]), 1 / single.shape[1])
+        segment_p[exists] = single[np.searchsorted(known, ids[exists])]
+        return alpha, read.p[:, self.orders[k]], even, segment_p
 
     def _p(self, k: int, texts: Sequence[Sequence[str]]) -> Array:
         return self.encoders[k].read(texts).p[:, self.orders[k]]
@@ -98,10 +98,10 @@ class TextModels(Subject):
             return np.full((len(texts), len(self.orders[k])), np.nan)
         return encoder.forced(texts, alpha)[:, self.orders[k]]
 
-    def _texts(self, bag: Bag, there: Array) -> list[list[str]]:
+    def _texts(self, bag: Bag, exists: Array) -> list[list[str]]:
         return [
             [self.words[word] for word in row[visible]]
-            for row, visible in zip(_ids(bag), there, strict=True)
+            for row, visible in zip(_ids(bag), exists, strict=True)
         ]
 
     def _pairs(self, bags: Sequence[Bag]) -> Iterator[tuple[int, Bag]]:

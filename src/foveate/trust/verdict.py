@@ -62,7 +62,7 @@ from foveate.trust.verdict_sentences import (
     whole_sentence,
 )
 
-__all__ = ["Verdict", "grade_all", "grade_class", "judge", "judge_all"]
+__all__ = ["Verdict", "class_verdict", "grade_all", "grade_class", "overall_verdict"]
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ def _stability_limits(facts: ClassFacts) -> Iterator[tuple[Grade, str]]:
         yield "trust with care", f"Over the last epochs the top segment stayed in {share} of bags."
 
 
-def judge(facts: ClassFacts, tried: Sequence[str] = ()) -> Verdict:
+def class_verdict(facts: ClassFacts, tried: Sequence[str] = ()) -> Verdict:
     """The verdict on one class.
 
     Args:
@@ -186,7 +186,7 @@ def grade_all(grades: Sequence[Grade], facts: Sequence[ClassFacts]) -> Grade:
     return "trust with care" if blind and worst == "trust" else worst
 
 
-def judge_all(
+def overall_verdict(
     verdicts: Sequence[Verdict],
     facts: Sequence[ClassFacts],
     value: float,
@@ -216,7 +216,7 @@ def judge_all(
     decisive = [row for row in rows if row[1].grade == grade]
     decisive += blind if grade == "trust with care" else []
     names = [f.name for f, _ in decisive]
-    text = whole_sentence(grade, value, names, chance=chance, all_judged=not blind)
+    text = whole_sentence(grade, value, names, chance=chance, all_graded=not blind)
     if grade == "do not trust" and ft_grade(decisive[0][0]) != grade:  # it is not where they look
         text += f" {decisive[0][1].summary}"
     why = tuple(dict.fromkeys(v.summary for _, v in decisive)) if grade != "trust" else ()

@@ -124,7 +124,7 @@ def whole_sentence(
     names: Sequence[str],
     *,
     chance: float = float("nan"),
-    all_judged: bool = True,
+    all_graded: bool = True,
 ) -> str:
     """The sentence on all classes.
 
@@ -133,12 +133,12 @@ def whole_sentence(
         value: FT of the whole, measured or estimated; nan where nothing is known.
         names: The classes that decide the grade.
         chance: FT of a random segment.
-        all_judged: Whether every class that has evidence could be judged.
+        all_graded: Whether every class that has evidence could be judged.
     """
     text = "How often they look at the evidence is not known"
     if not np.isnan(value):
         text = f"They look at the evidence in about {100 * value:.0f} % of bags"
-        text += "" if all_judged else " of the classes that can be judged"
+        text += "" if all_graded else " of the classes that can be judged"
         text += "" if np.isnan(chance) else f" (chance {100 * chance:.0f} %)"
     return (
         text

@@ -8,7 +8,7 @@ import numpy as np
 from foveate.trust.amount import Amount
 from foveate.trust.auditor import Audit
 from foveate.trust.contextual import Context
-from foveate.trust.looking import Looking
+from foveate.trust.estimated_ft import EstimatedFT
 
 __all__ = ["FEW", "Visibility", "visibility"]
 
@@ -57,7 +57,7 @@ def visibility(
     c: int,
     name: str,
     amount: Amount,
-    looks: Looking,
+    ft: EstimatedFT,
     *,
     model_accuracy: float,
     labels: bool = False,
@@ -72,7 +72,7 @@ def visibility(
         c: Which class.
         name: Its name.
         amount: Question (a).
-        looks: Question (b).
+        ft: Question (b).
         model_accuracy: Of the examined models, mean over classes.
         labels: Whether other labels of the bags were explained away.
         context: What segments know of the others of their bag; None where it was not tested.
@@ -82,14 +82,14 @@ def visibility(
     accuracy = float(np.nanmean(audit.bag_accuracy))
     folds = "" if external or "folds" in tried else ", or fit with --folds"
     other = _other_columns(labels, audit.group_drop is not None or "group" in tried)
-    checks = [_few_bags(name, looks, folds)]
-    checks += _data_checks(audit, c, name, amount, looks, labels, other)
+    checks = [_few_bags(name, ft, folds)]
+    checks += _data_checks(audit, c, name, amount, ft, labels, other)
     checks += _model_checks(audit, name, model_accuracy, accuracy)
     failed = [(reason, need) for bad, reason, need in checks if bad]
     return Visibility(
         visible=not failed,
-        clear=looks.clear,
-        disagreement=looks.disagreement,
+        clear=ft.clear,
+        disagreement=ft.disagreement,
         bags=int(audit.bags[c]),
         shift=float(audit.shift[c]),
         auditor_accuracy=accuracy,
@@ -101,12 +101,12 @@ def visibility(
     )
 
 
-def _few_bags(name: str, looks: Looking, folds: str) -> tuple[bool, str, str]:
+def _few_bags(name: str, ft: EstimatedFT, folds: str) -> tuple[bool, str, str]:
     """Whether too few bags of a class were examined, and what would help."""
     return (
-        looks.bags < FEW,
-        f"'{name}' has {looks.bags} examined bags, and {FEW} are needed.",
-        f"Give {FEW - looks.bags} more labelled bags of '{name}'{folds}.",
+        ft.bags < FEW,
+        f"'{name}' has {ft.bags} examined bags, and {FEW} are needed.",
+        f"Give {FEW - ft.bags} more labelled bags of '{name}'{folds}.",
     )
 
 
@@ -118,7 +118,7 @@ def _other_columns(labels: bool, groups: bool) -> str:
 
 
 def _data_checks(
-    audit: Audit, c: int, name: str, amount: Amount, looks: Looking, labels: bool, other: str
+    audit: Audit, c: int, name: str, amount: Amount, ft: EstimatedFT, labels: bool, other: str
 ) -> list[tuple[bool, str, str]]:
     """What may hide the evidence of class c in the data: whether it does, why, what would help."""
     shift = float(audit.shift[c])
@@ -127,14 +127,14 @@ def _data_checks(
     more = f"Twice as many labelled bags may help ({bags} more); or mark {mark}"
     return [
         (
-            amount.presence == "unknown" or (amount.presence == "some" and looks.clear < CLEAR),
+            amount.presence == "unknown" or (amount.presence == "some" and ft.clear < CLEAR),
             f"The auditor sees no clear evidence: the surest segment of a bag of '{name}' is "
-            f"evidence with probability {looks.clear:.2f}.",
+            f"evidence with probability {ft.clear:.2f}.",
             more,
         ),
         (
-            looks.disagreement > DISAGREEMENT,
-            f"Two auditors differ by {100 * looks.disagreement:.0f} points of FT.",
+            ft.disagreement > DISAGREEMENT,
+            f"Two auditors differ by {100 * ft.disagreement:.0f} points of FT.",
             more,
         ),
         (

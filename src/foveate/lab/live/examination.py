@@ -97,5 +97,5 @@ def _audit(run: "Run", collection: "Collection", test: "Collection") -> "Audit":
     rows = read_json(run.path / "split.json")["rows"]["train"]
     train = fitted.bags(collection.take(rows))
     audited = audit([fitted.bags(test)], len(fitted.classes), more=train)
-    save_arrays(run.path / AUDIT, {"rows": audited.picked, "a": audited.a[0]})
+    save_arrays(run.path / AUDIT, {"rows": audited.bag_index, "a": audited.a[0]})
     return audited

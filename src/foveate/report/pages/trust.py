@@ -7,7 +7,7 @@ from foveate.charts.palette import colour, label
 from foveate.report.drawing.attention_bars import attention_bars
 from foveate.report.rendering import page_writer, render_page
 from foveate.report.sentences import places_text, segment_text
-from foveate.trust.looking import INTERVAL_HELD
+from foveate.trust.estimated_ft import INTERVAL_HELD
 
 __all__ = ["MEASURES", "trust_page", "write_trust_page"]
 

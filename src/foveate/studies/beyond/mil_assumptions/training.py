@@ -110,7 +110,7 @@ def _train_abmil(
         models.append(train_abmil(_architecture(settings), bags, seed))
         progress(seed + 1, settings.seeds)
     subject = External([model.eval() for model in models], train[0])
-    return [subject.look(bags).p[..., 1] for bags in tests]
+    return [subject.read(bags).p[..., 1] for bags in tests]
 
 
 def _architecture(settings: "MilAssumptionsSettings") -> "MnistBagsSettings":

@@ -70,7 +70,7 @@ def trained(
         )
         subject = Stacked(record.trained, PARADIGMS.get(method)())
     meta = {"method": method, "bags": n, "seeds": list(seeds)}
-    return Record(np.zeros(1), {}, final_scores(subject.look(test), test), meta)
+    return Record(np.zeros(1), {}, final_scores(subject.read(test), test), meta)
 
 
 def train_abmil(settings: "MnistBagsSettings", bags: Bag, seed: int) -> nn.Module:

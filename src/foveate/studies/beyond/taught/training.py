@@ -70,7 +70,7 @@ def _audited(bag: Bag, trust_set: TrustSet, classifier: str = "forest") -> Array
     """Probability of every segment of being evidence of its bag's class, shape (n, m)."""
     result = audit([replace(bag, z=None)], len(trust_set.classes), classifiers=(classifier,))
     a = np.zeros(bag.shape)
-    a[result.picked] = result.a[0]
+    a[result.bag_index] = result.a[0]
     return a
 
 
@@ -99,7 +99,7 @@ def _measured(
     record = fit(
         build, train, replace(sample.test, z=None), rule, seeds=[seed], every=10_000, **plan
     )
-    read = as_subject(record.trained, rule).look([sample.test])
+    read = as_subject(record.trained, rule).read([sample.test])
     test = sample.test
     mask = np.ones(test.shape, bool) if test.mask is None else test.mask.numpy()
     z, y, alpha = np.asarray(test.z) & mask, test.y.numpy(), read.alpha[0]

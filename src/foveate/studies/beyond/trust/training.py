@@ -167,7 +167,7 @@ def _examine(
 
 def _truth(subject: Subject, test: Bag, graded: tuple[int, ...]) -> dict[str, Any]:
     """FT of every model and bag where the relevance is known, and chance."""
-    reading = subject.look([test])
+    reading = subject.read([test])
     mask = np.ones(test.shape, bool) if test.mask is None else test.mask.numpy()
     z, y = np.asarray(test.z) & mask, test.y.numpy()
     known = z.any(1) & np.isin(y, graded)
@@ -204,7 +204,7 @@ def _variant_row(
     swapped = float("nan")
     if trust_set.swapped is not None:
         bag = trust_set.swapped()
-        swapped = float((subject.look([bag]).p.argmax(-1) == bag.y.numpy()).mean())
+        swapped = float((subject.read([bag]).p.argmax(-1) == bag.y.numpy()).mean())
     known: Array = truth["known"]
     return {
         "ft": float(truth["ft"][:, known].mean()),

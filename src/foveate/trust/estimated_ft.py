@@ -7,7 +7,7 @@ import numpy as np
 from foveate.trust.auditor import Audit
 from foveate.types import Array
 
-__all__ = ["INTERVAL_HELD", "Looking", "looking", "top_evidence"]
+__all__ = ["INTERVAL_HELD", "EstimatedFT", "estimate_ft", "top_evidence"]
 
 INTERVAL_HELD = 1.0  # of identifiable cases of the second confirmation: FT is in the interval
 
@@ -17,7 +17,7 @@ SHIFTED = 0.2  # what each unit of log shift adds to it
 
 
 @dataclass(frozen=True)
-class Looking:
+class EstimatedFT:
     """Estimated FT of one class.
 
     Args:
@@ -56,7 +56,7 @@ def top_evidence(audit: Audit, top: Array, a: Array | None = None, *, first: boo
     return np.take_along_axis(whole, top[..., None], -1)[..., 0]
 
 
-def looking(audit: Audit, top: Array, c: int, a: Array | None = None) -> Looking:
+def estimate_ft(audit: Audit, top: Array, c: int, a: Array | None = None) -> EstimatedFT:
     """How often models look at the evidence of class c.
 
     Args:
@@ -68,7 +68,7 @@ def looking(audit: Audit, top: Array, c: int, a: Array | None = None) -> Looking
     of = np.broadcast_to(audit.y == c, top.shape)
     if not of.any():
         nan = float("nan")
-        return Looking((nan,) * len(top), nan, nan, nan, nan, nan, nan, 0)
+        return EstimatedFT((nan,) * len(top), nan, nan, nan, nan, nan, nan, 0)
     values = top_evidence(audit, top, a)
     members = np.array([values[i, of[i]].mean() for i in range(len(top))])
     opinions = [members]
@@ -81,7 +81,7 @@ def looking(audit: Audit, top: Array, c: int, a: Array | None = None) -> Looking
     clear = float(audit.e.max(-1)[audit.y == c].mean())
     lengths = np.maximum(audit.mask.sum(-1), 1)
     chance = ((audit.a if a is None else a).sum(-1) / lengths)[audit.y == c]
-    return Looking(
+    return EstimatedFT(
         tuple(members.tolist()),
         float(members.mean()),
         float(max(0.0, min(means) - half)),
