@@ -1,5 +1,6 @@
 """The study of real bags: protocol, scores and maps of a part, means over sets."""
 
+from dataclasses import replace
 from importlib.util import find_spec
 
 import numpy as np
@@ -12,12 +13,15 @@ from foveate.records.record import Record, load_arrays
 from foveate.records.runs import open_run
 from foveate.studies.beyond.real_bags import RealBags, RealBagsSettings
 from foveate.studies.beyond.real_bags.fitting import first_of_each_class, fit_part
+from foveate.studies.beyond.real_bags.label_fits import fit_labels, label_values
 from foveate.studies.beyond.real_bags.sets import SETS
 from foveate.studies.beyond.real_bags.sources import _relation
 from foveate.studies.beyond.real_bags.summary import real_cells
 from foveate.trust.segment_maps import segment_map
 from foveate.userdata.ensemble import open_ensemble
 from foveate.userdata.folds import load_folds
+from foveate.userdata.settings import FitSettings
+from foveate.userdata.thresholds import cross_decide
 
 TINY = {"repeats": 1, "bags": 24, "epochs": 1, "seeds": 1, "folds": 2}
 
@@ -36,7 +40,8 @@ def test_design_and_confirmation_sets_are_those_of_the_protocol():
     assert design == {"musk1", "hockey", "digits-bags", "birds-1", "birds-2", "birds-3"}
     fresh = {name for name, own in SETS.items() if own.role == "fresh"}
     assert fresh == {"other-posts", "other-documents", "messages", "reviews", "newsgroup-posts"}
-    assert len(SETS) == 24
+    assert SETS["birds"].role == "multi-label"
+    assert len(SETS) == 25
 
 
 def test_a_sentence_and_its_claim_are_compared_by_their_words():
@@ -93,6 +98,39 @@ def test_a_part_that_was_finished_is_not_fitted_again(part):
     )
     for key, value in record.final.items():
         np.testing.assert_array_equal(again.final[key], value)
+
+
+def test_multi_label_bags_are_fitted_on_shared_folds_and_scored_over_all_labels(tmp_path):
+    made = SETS["digits-bags"].load().take(slice(0, 40))
+    labels = torch.stack([made.bag.y == 1, torch.arange(40) % 3 == 0], 1)
+    bags = replace(made, labels=labels, label_names=("nine", "third"), classes=(), known=None)
+    settings = FitSettings(folds=2, epochs=1, seeds=1, paradigms=("soft",))
+    seen = []
+    run = fit_labels(
+        bags, settings, tmp_path / "fit", lambda done, total: seen.append(done / total)
+    )
+    assert seen == sorted(seen)
+    assert seen[-1] == 1
+    values = label_values(run)
+    areas, right = [], []
+    for label in ("label1", "label2"):
+        arrays = load_arrays(tmp_path / "fit" / label / "fit" / "out_of_fold.npz")
+        p, y, fold = arrays["p/mixture"][:, 1], arrays["y"], arrays["fold"][0]
+        areas.append(roc_auc_score(y, p))
+        right.append(cross_decide(p, y, fold, "f1") == (y == 1))
+    assert values["mixture/auroc"] == pytest.approx(np.mean(areas))
+    assert values["mixture/subset_accuracy"] == pytest.approx(np.mean(right[0] & right[1]))
+    assert values["mixture/hamming_loss"] == pytest.approx(1 - np.mean(right))
+    assert 0 <= values["mean-lr/macro_f1"] <= 1
+    assert fit_labels(bags, settings, tmp_path / "fit", lambda *_: None).manifest == run.manifest
+
+
+def test_without_repeats_only_further_paradigms_and_models_of_torchmil_are_trained():
+    settings = RealBagsSettings(sets=("musk1", "birds-1"), repeats=0, others=("hybrid",), peers=())
+    assert list(RealBags().parts(settings)) == ["musk1-others", "birds-1-others"]
+    if find_spec("torchmil"):
+        only = settings.model_copy(update={"others": (), "peers": ("transmil",)})
+        assert list(RealBags().parts(only)) == ["musk1-transmil"]
 
 
 def _record(name, auc):

@@ -15,6 +15,7 @@ from foveate.jobs.fit import resume_fit, start_fit
 from foveate.metrics.calibration import calibrated
 from foveate.records.record import load_arrays
 from foveate.records.runs import open_run
+from foveate.report.pages.cross_fit import cross_fit_lead, model_label
 from foveate.report.pages.fit import fit_page
 from foveate.userdata.baselines import BASELINES, LINEAR, MEAN
 from foveate.userdata.boosted_trees import TREES
@@ -144,20 +145,46 @@ def test_the_page_says_first_how_the_mixture_compares_to_baselines(run):
     page = fit_page(run)
     comparison, scores = run.manifest["comparison"], run.manifest["scores"]
     start = page.index('<p class="lead">')
-    first = page[start : page.index("</p>", start)]
+    lead = page[start : page.index("</p>", start)]
     areas = {name: entry["out_of_fold"]["auroc"][0] for name, entry in scores.items()}
     assert list(comparison["of_mixture"]) == sorted(BASELINES, key=lambda name: -areas[name])
     for name, (gap, low, high) in comparison["of_mixture"].items():
         assert gap == pytest.approx(areas["mixture"] - areas[name])
         assert low <= gap <= high
-    sentence, rest = first.split(": AUROC ", 1)
-    assert sentence.endswith("the trivial baseline (Mean pooling, logistic regression)")
-    assert rest.startswith(f"{areas['mixture']:.3f} against {areas[MEAN]:.3f}, difference")
+    best = comparison["baseline"]
+    first, numbers = lead.split(" AUROC: ", 1)
+    assert f"the best of 4 baselines without attention ({model_label(best)}" in first
+    assert ("attention is of use to see which segments" in first) == comparison["as_good"]
+    assert numbers.startswith(
+        f"the mixture {areas['mixture']:.3f}; that baseline {areas[best]:.3f} (difference "
+        f"{comparison['of_mixture'][best][0]:+.3f} ["
+    )
     share = run.manifest["weights"][TREES]
     assert f"{100 * share:.0f}\u00a0% of the weight" in page.replace(" %", "\u00a0%")
-    assert ("without attention is" in first) == comparison["as_good"]
-    assert "Mean pooling, logistic regression" in page
-    assert "baseline" in page
+    assert "Mean pooling, logistic regression (baseline)" in page
+
+
+@pytest.mark.parametrize(
+    ("difference", "words"),
+    [
+        ([0.1, 0.05, 0.15], "alone (LVML) ranks them better than that baseline."),
+        ([0.1, -0.05, 0.15], "which is not clearly worse than the best attention model alone"),
+        ([-0.1, -0.15, -0.05], "which is better than the best attention model alone (LVML)"),
+    ],
+)
+def test_the_first_sentence_says_whether_attention_is_better_than_the_best_baseline(
+    run, difference, words
+):
+    gaps = {"max-lr": [-0.02, -0.04, -0.01], MEAN: [0.05, 0.01, 0.09]}
+    comparison = {
+        "attention": "lvml", "baseline": "max-lr", "difference": difference, "of_mixture": gaps,
+        "as_good": difference[1] <= 0,
+    }  # fmt: skip
+    lead = cross_fit_lead({**run.manifest, "comparison": comparison})
+    first = lead[: lead.index(" AUROC: ")]
+    assert "ranks these worse than the best of 2 baselines without attention" in first
+    assert words in first
+    assert "difference of the mixture from it +0.050 [+0.010, +0.090]" in lead
 
 
 def test_a_test_part_scores_the_ensemble(tmp_path):

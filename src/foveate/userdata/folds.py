@@ -13,13 +13,14 @@ from torch import Tensor
 
 from foveate.errors import FoveateError
 from foveate.io.collection import Collection
-from foveate.records.checksums import seal_json, verify_json
+from foveate.records.checksums import seal_json
 from foveate.records.record import write_atomically
 from foveate.types import Array
 from foveate.userdata.fold_checks import must_have_labels, must_hold_every_class, must_suffice
 from foveate.userdata.fold_draw import draw_folds, linked_bags
 from foveate.userdata.settings import FitSettings
 from foveate.userdata.split import named_parts
+from foveate.userdata.stored_rows import must_not_be_trained, read_rows
 
 __all__ = [
     "FEWEST_INNER", "FOLDS_FILE", "METHOD", "SHARED", "Folds", "draw_cross_fit", "load_folds",
@@ -148,17 +149,12 @@ def save_folds(folds: Folds, folder: Path, ids: tuple[str, ...]) -> None:
 
 def load_folds(folder: Path) -> Folds | None:
     """Read what :func:`save_folds` wrote; None if there is no such file."""
-    path = folder / FOLDS_FILE
-    try:
-        content = verify_json(path, json.loads(path.read_text("utf-8")))
-        names = ("rows", "folds", "inner", "test_rows")
-        rows, fold, inner, test = (np.array(content[name], dtype=np.int64) for name in names)
-    except FileNotFoundError:
-        return None
-    except FoveateError:
-        raise
-    except (ValueError, TypeError, KeyError) as error:
-        raise FoveateError(f"{path} is damaged: {type(error).__name__} {error}") from None
+    return read_rows(folder / FOLDS_FILE, _parsed)
+
+
+def _parsed(content: dict[str, Any]) -> Folds:
+    names = ("rows", "folds", "inner", "test_rows")
+    rows, fold, inner, test = (np.array(content[name], dtype=np.int64) for name in names)
     return Folds(rows, fold, inner, test, str(content["how"]), str(content.get("method", "")))
 
 
@@ -176,12 +172,7 @@ def resumed_folds(folder: Path, collection: Collection, settings: FitSettings) -
         return stored
     path = folder / FOLDS_FILE
     if stored is None:
-        begun = [*folder.glob("*/record.npz"), *folder.glob("*/checkpoint.*")]
-        if begun:
-            raise FoveateError(
-                f"{path} is missing although {begun[0].parent.name} is trained: which bags it was "
-                "trained on is unknown, so start a new run"
-            )
+        must_not_be_trained(path)
         return draw_cross_fit(collection, settings)
     _must_name_bags_of(path, collection)
     if stored.method == METHOD and not stored.equals(draw_cross_fit(collection, settings)):

@@ -1,9 +1,10 @@
 """Training, validation and test bags: groups undivided, classes in proportion; stored in a run."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,9 +13,10 @@ from torch import Tensor
 
 from foveate.errors import FoveateError
 from foveate.io.collection import Collection
-from foveate.records.checksums import seal_json, verify_json
+from foveate.records.checksums import seal_json
 from foveate.records.record import write_atomically
 from foveate.userdata.fold_draw import draw_folds, linked_bags
+from foveate.userdata.stored_rows import must_not_be_trained, read_rows
 
 __all__ = [
     "METHOD", "PARTS", "Split", "held_out", "keep_split", "named_parts", "resumed_split",
@@ -117,16 +119,12 @@ def stored_split(folder: Path, collection: Collection) -> Split | None:
         collection: The bags that the run was fitted on.
     """
     path = folder / SPLIT_FILE
-    try:
-        content = verify_json(path, json.loads(path.read_text("utf-8")))
-        rows = {part: [int(row) for row in content["rows"][part]] for part in PARTS}
-        names = {part: [collection.ids[row] for row in rows[part]] for part in PARTS}
-    except FileNotFoundError:
-        return None
-    except FoveateError:
-        raise
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
-        raise FoveateError(f"{path} is damaged: {type(error).__name__} {error}") from None
+    return read_rows(path, partial(_parsed, path, collection))
+
+
+def _parsed(path: Path, collection: Collection, content: dict[str, Any]) -> Split:
+    rows = {part: [int(row) for row in content["rows"][part]] for part in PARTS}
+    names = {part: [collection.ids[row] for row in rows[part]] for part in PARTS}
     every = sorted(row for part in rows.values() for row in part)
     if len(set(every)) != len(every) or any(row < 0 for row in every):
         raise FoveateError(f"{path} is damaged: a bag must be in one part only")
@@ -147,12 +145,7 @@ def resumed_split(folder: Path, collection: Collection, seed: int = 0) -> Split:
     """
     stored = stored_split(folder, collection)
     if stored is None:
-        begun = [*folder.glob("*/record.npz"), *folder.glob("*/checkpoint.*")]
-        if begun:
-            raise FoveateError(
-                f"{folder / SPLIT_FILE} is missing although {begun[0].parent.name} is trained: "
-                "which bags it was trained on is unknown, so start a new run"
-            )
+        must_not_be_trained(folder / SPLIT_FILE)
         return split_bags(collection, seed)
     if stored.method == METHOD and stored.as_rows() != split_bags(collection, seed).as_rows():
         raise FoveateError(
@@ -167,18 +160,20 @@ def held_out(collection: Collection, folder: Path) -> Collection:
 
     By their rows: bags of different parts may have one name.
     """
-    stored = stored_split(folder, collection)
-    if stored is None:
-        raise FoveateError(f"there is no file {folder / SPLIT_FILE}")
-    return collection.take(stored.test)
+    return collection.take(_required_split(collection, folder).test)
 
 
 def trained_on(collection: Collection, folder: Path) -> Collection:
     """The training and validation bags of a run, from the bags that it was fitted on."""
+    split = _required_split(collection, folder)
+    return collection.take(torch.cat([split.train, split.validation]))
+
+
+def _required_split(collection: Collection, folder: Path) -> Split:
     stored = stored_split(folder, collection)
     if stored is None:
         raise FoveateError(f"there is no file {folder / SPLIT_FILE}")
-    return collection.take(torch.cat([stored.train, stored.validation]))
+    return stored
 
 
 def _from_names(collection: Collection, names: NDArray[np.str_], seed: int) -> Split:

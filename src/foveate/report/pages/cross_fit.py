@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from foveate.charts.palette import label
+from foveate.charts.palette import has_colour, label
 from foveate.records.record import load_arrays
 from foveate.records.runs import Run
 from foveate.report.pages.score_cells import COLUMNS, score_cell
@@ -61,6 +61,7 @@ def cross_fit_context(run: Run) -> dict[str, Any]:
         "rows": list(scores),
         "tables": tables,
         "headings": [heading for heading, _, _ in COLUMNS.values()],
+        "has_colour": has_colour,
         "charts": _charts(run) if scores else {},
         "training": _training(manifest),
         "curves": [],
@@ -71,31 +72,40 @@ def cross_fit_context(run: Run) -> dict[str, Any]:
 
 
 def cross_fit_lead(manifest: Mapping[str, Any]) -> str:
-    """First whether a model without attention does as well; then by how much models differ."""
+    """First the mixture and attention against the best baseline without attention; then numbers."""
     comparison = manifest["comparison"]
-    gaps, difference = comparison.get("of_mixture"), comparison["difference"]
-    name = model_label(comparison["attention"])
-    numbers = _difference(manifest, comparison["attention"], comparison["baseline"], difference)
-    mixture = "" if gaps is None else _mixture_sentence(manifest, gaps)
+    gaps: _Gaps = comparison["of_mixture"]
+    best, attention = comparison["baseline"], comparison["attention"]
+    which = f"{model_label(best)}{', the trivial one' if best == MEAN else ''}"
+    areas = [
+        f"the mixture {_area(manifest, 'mixture')}",
+        f"that baseline {_area(manifest, best)} (difference {_signed(gaps[best])})",
+        f"{model_label(attention)} {_area(manifest, attention)} (difference from that baseline "
+        f"{_signed(comparison['difference'])})",
+    ]
+    if best != MEAN:
+        areas.append(
+            f"the trivial baseline ({model_label(MEAN)}) {_area(manifest, MEAN)} (difference of "
+            f"the mixture from it {_signed(gaps[MEAN])})"
+        )
+    return (
+        f"The mixture, which predicts new bags, ranks these {_compared(gaps[best])} the best of "
+        f"{len(gaps)} baselines without attention ({which}), {_attention_clause(comparison)} "
+        f"AUROC: {'; '.join(areas)}."
+    )
+
+
+def _attention_clause(comparison: Mapping[str, Any]) -> str:
+    """The end of the first sentence: the best attention model against the best baseline."""
+    alone = f"the best attention model alone ({model_label(comparison['attention'])})"
     if not comparison["as_good"]:
-        first = f"The {mixture}." if mixture else ""
-        last = (
-            f"The best attention model alone ({name}) ranks these bags better than every baseline "
-            f"without attention: {numbers}."
-        )
-    else:
-        better = difference[2] is not None and difference[2] < 0
-        compared = "better" if better else "not clearly worse"
-        first = (
-            f"A baseline without attention is {compared} than the best attention model alone "
-            f"({name})"
-        )
-        first += f"; the {mixture}." if mixture else "."
-        last = (
-            f"{name} alone against that baseline: {numbers}; attention is still of use to see "
-            "which segments matter."
-        )
-    return " ".join(part for part in (first, _best_baseline(manifest, gaps), last) if part)
+        return f"and {alone} ranks them better than that baseline."
+    high = comparison["difference"][2]
+    compared = "better" if high is not None and high < 0 else "not clearly worse"
+    return (
+        f"which is {compared} than {alone}: here attention is of use to see which segments matter, "
+        "not to rank bags."
+    )
 
 
 def _accuracy_note(manifest: Mapping[str, Any]) -> str:
@@ -105,27 +115,6 @@ def _accuracy_note(manifest: Mapping[str, Any]) -> str:
     return (
         f"The balanced accuracy of the mixture is {accuracy} % out of fold; guessing gives "
         f"{chance:.1f} %."
-    )
-
-
-def _mixture_sentence(manifest: Mapping[str, Any], gaps: _Gaps) -> str:
-    """The mixture against the trivial baseline, to be read after "the"."""
-    numbers = _difference(manifest, "mixture", MEAN, gaps[MEAN])
-    return (
-        f"mixture, which predicts new bags, ranks them {_compared(gaps[MEAN])} the trivial "
-        f"baseline ({model_label(MEAN)}): {numbers}"
-    )
-
-
-def _best_baseline(manifest: Mapping[str, Any], gaps: _Gaps | None) -> str:
-    """The mixture against the best baseline, if that is another than the trivial one."""
-    best = MEAN if gaps is None else next(iter(gaps))
-    if gaps is None or best == MEAN:
-        return ""
-    return (
-        f"The best of {len(gaps)} baselines on these bags ({model_label(best)}) has "
-        f"{_area(manifest, best):.3f}; the mixture is {_compared(gaps[best])} it: "
-        f"{_signed(gaps[best])}."
     )
 
 
@@ -144,16 +133,8 @@ def _compared(difference: Sequence[float | None]) -> str:
     return "not clearly better than" if (mean or 0) >= 0 else "not clearly worse than"
 
 
-def _difference(
-    manifest: Mapping[str, Any], name: str, other: str, difference: Sequence[float | None]
-) -> str:
-    areas = f"{_area(manifest, name):.3f} against {_area(manifest, other):.3f}"
-    return f"AUROC {areas}, difference {_signed(difference)}"
-
-
-def _area(manifest: Mapping[str, Any], name: str) -> float:
-    area: float = manifest["scores"][name]["out_of_fold"]["auroc"][0]
-    return area
+def _area(manifest: Mapping[str, Any], name: str) -> str:
+    return f"{manifest['scores'][name]['out_of_fold']['auroc'][0]:.3f}"
 
 
 def _signed(difference: Sequence[float | None]) -> str:

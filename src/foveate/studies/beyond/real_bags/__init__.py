@@ -19,6 +19,7 @@ __all__ = ["OTHERS", "RealBags", "RealBagsSettings"]
 OTHERS = ("hard", "hybrid", "witness", "noisy-or", "additive", "mean")
 """Paradigms outside the default mixture; the logit average equals soft attention where g is affine,
 and is left out."""
+PEERS = ("abmil", "dsmil", "transmil")
 
 
 class RealBagsSettings(Settings):
@@ -26,12 +27,12 @@ class RealBagsSettings(Settings):
 
     sets: tuple[Annotated[str, one_of(SETS)], ...] = tuple(SETS)
     """Names of sets; some need files."""
-    repeats: Count = 5
-    """How often folds are drawn at most; large sets have fewer."""
+    repeats: Annotated[int, Field(ge=0)] = 5
+    """How often folds are drawn for the default at most; large sets have fewer."""
     others: tuple[str, ...] = OTHERS
     """Further paradigms, fitted once with the first draw of folds."""
-    peers: bool = True
-    """Whether torchmil's models are trained, where torchmil is installed."""
+    peers: tuple[Annotated[str, one_of(PEERS)], ...] = PEERS
+    """Models of torchmil that are trained, where torchmil is installed."""
     bags: Annotated[int, Field(ge=0)] = 0
     """Use at most so many bags of a set; 0 for all."""
     epochs: Count | None = None
@@ -69,10 +70,10 @@ class RealBags(Reproduction):
     long = True
     scales: ClassVar[Mapping[Scale, Settings]] = {
         "smoke": RealBagsSettings(
-            sets=("digits-bags",), repeats=1, others=(), peers=False, bags=20, epochs=1, seeds=1,
+            sets=("digits-bags",), repeats=1, others=(), peers=(), bags=20, epochs=1, seeds=1,
             folds=2,
         ),
-        "small": RealBagsSettings(repeats=1, others=(), peers=False),
+        "small": RealBagsSettings(repeats=1, others=(), peers=()),
         "paper": RealBagsSettings(),
     }  # fmt: skip
 
@@ -88,7 +89,7 @@ class RealBags(Reproduction):
             if settings.others:
                 works[f"{name}-others"] = partial(fit_part, settings, name, 0, settings.others)
             if settings.peers and find_spec("torchmil"):
-                for peer in SETS[name].peers:
+                for peer in (peer for peer in SETS[name].peers if peer in settings.peers):
                     works[f"{name}-{peer}"] = partial(train_peer, settings, name, peer)
         return works
 

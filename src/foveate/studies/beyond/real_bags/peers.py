@@ -10,7 +10,8 @@ from torch import Tensor, nn
 from foveate.bags.bag import Bag
 from foveate.metrics.localisation import pointing_game, segment_auroc
 from foveate.records.record import Record
-from foveate.studies.beyond.real_bags.fitting import first_of_each_class, score_values
+from foveate.studies.beyond.real_bags.fitting import first_of_each_class
+from foveate.studies.beyond.real_bags.scoring import score_values
 from foveate.studies.beyond.real_bags.sets import SETS
 from foveate.types import Array, StepProgress
 from foveate.userdata.folds import Folds, draw_cross_fit

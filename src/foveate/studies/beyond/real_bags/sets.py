@@ -32,6 +32,7 @@ from typing import Literal
 
 from foveate.io.collection import Collection
 from foveate.studies.beyond.real_bags.sources import (
+    bird_labels,
     birds,
     digit_bags,
     documents,
@@ -45,7 +46,7 @@ from foveate.studies.beyond.real_bags.sources import (
 
 __all__ = ["SETS", "SPECIES", "RealSet"]
 
-Role = Literal["design", "confirmation", "fresh"]
+Role = Literal["design", "confirmation", "fresh", "multi-label"]
 SPECIES = (1, 2, 3, 4, 5, 6, 8)
 DESIGN_SPECIES = (1, 2, 3)
 MADE_BAGS = 300  # bags of digits, messages, sentences and newsgroup posts
@@ -91,6 +92,13 @@ SETS: Mapping[str, RealSet] = {
     "hockey": _table("design", "Newsgroups, hockey", "mil_newsgroups_hockey"),
     "digits-bags": RealSet("design", "Digits-bags", partial(digit_bags, "digits-bags", MADE_BAGS)),
     **{f"birds-{k}": _birds(k) for k in SPECIES},
+    "birds": RealSet(
+        "multi-label",
+        "Birds, seven species at once",
+        partial(bird_labels, SPECIES),
+        "mil_hja_birds",
+        peers=(),
+    ),
     "elephant": _table("confirmation", "Elephant", "mil_elephant"),
     "fox": _table("confirmation", "Fox", "mil_fox"),
     "atheism": _table("confirmation", "Newsgroups, atheism", "mil_newsgroups_atheism"),

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,8 @@ from foveate.randomness import generator
 from foveate.types import Array
 
 __all__ = [
-    "birds", "digit_bags", "documents", "messages", "newsgroup_posts", "people", "photographs",
-    "posts", "reviews", "table_bags",
+    "bird_labels", "birds", "digit_bags", "documents", "messages", "newsgroup_posts", "people",
+    "photographs", "posts", "reviews", "table_bags",
 ]  # fmt: skip
 
 MAX_SEGMENTS = 40  # sentences of an article, words of a post
@@ -59,6 +60,20 @@ def birds(species: int) -> Collection:
         z.append(None if label and not bool(marked.any()) else marked)
     return _collected(
         f"birds-{species}", [torch.from_numpy(x[bag_rows]) for bag_rows in rows], labels, z
+    )
+
+
+def bird_labels(species: Sequence[int]) -> Collection:
+    """Recordings with a label per species: whether it is heard."""
+    bags = _table(locate("mil_hja_birds", "none") / "bags.parquet")
+    columns = [torch.from_numpy(bags[f"species_{k}"].astype(bool)) for k in species]
+    return replace(
+        birds(species[0]),
+        labels=torch.stack(columns, 1),
+        label_names=tuple(f"species {k}" for k in species),
+        classes=(),
+        known=None,
+        source="birds",
     )
 
 

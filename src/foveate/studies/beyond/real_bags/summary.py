@@ -18,6 +18,10 @@ MEASURES = {
     "auroc": ("bag AUC", 1),
     "accuracy": ("accuracy %", 100),
     "log_loss": ("log loss", 1),
+    "macro_f1": ("macro F1", 1),
+    "micro_f1": ("micro F1", 1),
+    "hamming_loss": ("Hamming loss", 1),
+    "subset_accuracy": ("subset accuracy %", 100),
 }
 POINTS = {
     "ft": ("pointing %", 100),
