@@ -128,6 +128,7 @@ def test_multi_label_bags_are_fitted_on_shared_folds_and_scored_over_all_labels(
 def test_without_repeats_only_further_paradigms_and_models_of_torchmil_are_trained():
     settings = RealBagsSettings(sets=("musk1", "birds-1"), repeats=0, others=("hybrid",), peers=())
     assert list(RealBags().parts(settings)) == ["musk1-others", "birds-1-others"]
+    assert RealBagsSettings(peers=False).peers == ()  # as in stored runs
     if find_spec("torchmil"):
         only = settings.model_copy(update={"others": (), "peers": ("transmil",)})
         assert list(RealBags().parts(only)) == ["musk1-transmil"]

@@ -73,10 +73,12 @@ def test_evidence_of_pooled_linear_models_sums_to_the_logits_and_a_single_segmen
         total = np.mean([model.weight for model in models], 0) @ pool_rows(part, kinds).numpy()
         return total - total.mean()
 
-    share, alone = linear.evidence(rows)
+    share, alone = linear.evidence(rows), linear.alone(rows)
     np.testing.assert_allclose(share.sum(0), logits(rows), rtol=1e-12)
     for j in range(5):
-        np.testing.assert_allclose(alone[j], logits(rows[j : j + 1]), rtol=1e-12)
+        single = pool_rows(rows[j : j + 1], kinds).numpy()[None]
+        expected = np.mean([model.probabilities(single)[0] for model in models], 0)
+        np.testing.assert_allclose(alone[j], expected, rtol=1e-12)
     np.testing.assert_allclose(share[1], share[3])
     x = pool_rows(rows, kinds)[None]
     for k, model in enumerate(models):

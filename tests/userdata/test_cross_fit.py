@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from foveate.bags.bag import Bag
 from foveate.cli import main
 from foveate.errors import FoveateError
 from foveate.jobs.engine import Engine
@@ -121,6 +122,25 @@ def test_the_mixture_is_the_weighted_mean_of_its_parts(run):
         own = [weights[name] * part.explained.alpha[i] / total for name, part in parts.items()]
         np.testing.assert_allclose(alpha, sum(own), rtol=1e-6)
         assert found.explained.evidence[i].shape == (len(alpha), 2)
+
+
+def test_evidence_of_the_mixture_is_its_logit_of_a_bag_of_one_segment(tmp_path):
+    settings = FitSettings(folds=2, seeds=1, epochs=3, batch=16, paradigms=("soft", "max"))
+    run = start_fit(numbers(), settings, tmp_path / "run")
+    mixture = open_ensemble(run, folds=[(0, 0)])
+    new = mixture.bags(numbers(3, seed=9, labelled=False))
+    alone = mixture.explain(new).alone
+    without_trees = replace(
+        mixture, weights=mixture.weights[:-1] / mixture.weights[:-1].sum(), trees=None
+    )
+    for i, logits in enumerate(alone):
+        m = len(logits)
+        x = new.bank[new.index[i][new.mask[i]]][:, None]
+        single = without_trees.explain(Bag(x, torch.zeros(m, dtype=torch.long)))
+        expected = np.log(single.p)
+        np.testing.assert_allclose(
+            logits, expected - expected.mean(1, keepdims=True), rtol=1e-4, atol=1e-5
+        )
 
 
 def test_an_interrupted_run_and_two_workers_give_the_same_scores(run, tmp_path):

@@ -64,10 +64,15 @@ def test_a_row_a_segment(answered, kind):
         assert table["bag"][rows] == [name] * m
         assert table["segment"][rows] == list(range(m))
         np.testing.assert_array_equal(table["attention"][rows], result.explained.alpha[i])
-        evidence = result.explained.alone if kind == "evidence" else result.explained.evidence
+        explained = result.explained
+        evidence = explained.alone if kind in ("evidence", "posterior") else explained.evidence
         np.testing.assert_array_equal(table["evidence_yes"][rows], evidence[i][:, 1])
         ranked = evidence[i][:, result.p[i].argmax()]
-        ranked = result.explained.alpha[i] if kind == "attention" else ranked
+        if kind == "attention":
+            ranked = explained.alpha[i]
+        elif kind == "posterior":
+            p = np.exp(evidence[i])
+            ranked = explained.alpha[i] * (p / p.sum(1, keepdims=True))[:, result.p[i].argmax()]
         order = sorted(range(m), key=lambda j: -ranked[j])
         assert [table["rank"][rows][j] for j in order] == list(range(1, m + 1))
     assert at == len(table["bag"])

@@ -13,6 +13,7 @@ from foveate.metrics.calibration import calibrated
 from foveate.records.record import load_checkpoint
 from foveate.records.runs import Run, open_run
 from foveate.trust.explanation import Explained
+from foveate.trust.segment_maps import probabilities_of
 from foveate.types import Array, PartProgress
 from foveate.userdata.baselines import BASELINES, LINEAR
 from foveate.userdata.boosted_trees import TREES, BoostedTrees
@@ -27,7 +28,7 @@ from foveate.userdata.fitted import (
 )
 from foveate.userdata.folds import load_folds
 from foveate.userdata.linear_models import PooledLinear
-from foveate.userdata.mixture import unmapped_note
+from foveate.userdata.mixture import mix, unmapped_note
 from foveate.userdata.pooled_segments import pooled, segment_features
 from foveate.userdata.prepare import Preparation
 from foveate.userdata.settings import FitSettings
@@ -110,8 +111,9 @@ class Ensemble(FittedModel):
     ) -> Explained:
         """The mixture; its attention is that of the attention models, by their weights.
 
-        Evidence is the weighted mean over the parts that have a map, which the trees have not; a
-        segment's evidence under a linear model is its share of the logit of the pooled segments.
+        Evidence in the bag is the weighted mean over the parts that have a map, which the trees
+        have not; under a linear model it is a segment's share of the logit of the pooled segments.
+        What a segment says alone is the logit of the mixture of these parts.
         """
         parts = [m.explain(bag, report, with_evidence=with_evidence) for m in self.members]
         p = [m.probabilities(part) for m, part in zip(self.members, parts, strict=True)]
@@ -127,10 +129,10 @@ class Ensemble(FittedModel):
         log_p = np.log(np.maximum(mixed, 1e-300))[None]
         if not with_evidence:
             return Explained(log_p, alpha, [], members=single)
-        linear = [self._linear_evidence(bag, model) for model in self.linear]
-        evidence = self._mixed([*(part.evidence for part in parts), *(own for own, _ in linear)])
-        alone = self._mixed([*(part.alone for part in parts), *(single for _, single in linear)])
-        return Explained(log_p, alpha, evidence, alone, single)
+        evidence, alone = zip(
+            *(self._bag_evidence(bag, row, parts) for row in range(len(bag))), strict=True
+        )
+        return Explained(log_p, alpha, list(evidence), list(alone), single)
 
     def _single_members(
         self, parts: Sequence[Explained], pooled_p: Sequence[tuple[Array, float]]
@@ -150,12 +152,23 @@ class Ensemble(FittedModel):
             rows.append(np.einsum("k,knc->nc", self.weights, np.stack(values)))
         return np.log(np.maximum(np.stack(rows), 1e-300))
 
-    def _mixed(self, parts: Sequence[list[Array]]) -> list[Array]:
-        """The mean of segments' logits over the parts with a map, (m_i, C) per bag."""
-        return [
-            sum(w * logits for w, logits in zip(self.mapped, of_bag, strict=True))
-            for of_bag in zip(*parts, strict=True)
+    def _bag_evidence(self, bag: Bag, row: int, parts: Sequence[Explained]) -> tuple[Array, Array]:
+        """Evidence of the segments of one bag, and their centred logits alone, each (m, C)."""
+        null = int(self.preparation.null)
+        rows = torch.from_numpy(segment_features(bag, row, self.preparation))
+        evidence = [part.evidence[row] for part in parts]
+        p = [
+            calibrated(probabilities_of(part.alone[row]), member.temperature)
+            for part, member in zip(parts, self.members, strict=True)
         ]
+        for linear, t in zip(self.linear, self.linear_temperatures, strict=True):
+            share, single = linear.evidence(rows).numpy(), linear.alone(rows).numpy()
+            evidence.append(np.pad(share, ((null, 0), (0, 0))))
+            uniform = np.full((null, single.shape[1]), 1 / single.shape[1])
+            p.append(calibrated(np.concatenate([uniform, single]), t))
+        mixed = sum(w * part for w, part in zip(self.mapped, evidence, strict=True))
+        log_p = np.log(mix(self.mapped, np.stack(p)))
+        return mixed, log_p - log_p.mean(1, keepdims=True)
 
     def _pooled_probabilities(self, bag: Bag) -> list[tuple[Array, float]]:
         """Probabilities (P, n, C) of the linear models and of the trees, and their temperatures."""
@@ -167,17 +180,6 @@ class Ensemble(FittedModel):
             x = pooled(bag, self.preparation, BASELINES[TREES])
             parts.append((self.trees.probabilities(x), self.trees_temperature))
         return parts
-
-    def _linear_evidence(self, bag: Bag, linear: PooledLinear) -> tuple[list[Array], list[Array]]:
-        """What linear models say of each segment, with the others and alone, (m_i, C) per bag."""
-        first = torch.zeros(int(self.preparation.null), linear.bias.shape[1])
-        shares, singles = [], []
-        for row in range(len(bag)):
-            rows = torch.from_numpy(segment_features(bag, row, self.preparation))
-            share, single = (torch.cat([first, part]).numpy() for part in linear.evidence(rows))
-            shares.append(share)
-            singles.append(single)
-        return shares, singles
 
 
 def load_fitted(run: Path | str, paradigm: str | None = None) -> FittedModel:

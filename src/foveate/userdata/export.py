@@ -113,7 +113,7 @@ class _Part(nn.Module):
     ) -> tuple[Tensor, None, Tensor]:
         """Linear models of pooled segments; a segment's evidence is its share of the logits."""
         p = linear.probabilities(pool_rows(rows, linear.kinds)[None]).mean(0)[0]
-        share = linear.evidence(rows)[0]
+        share = linear.evidence(rows)
         evidence = torch.cat([share.new_zeros(first, share.shape[1]), share])
         return self._calibrated(p).float(), None, evidence.float()
 

@@ -35,7 +35,8 @@ class GalleryBag:
         p: Calibrated probabilities of the classes, shape (C,).
         truth: Its class; None where it is not known.
         alpha: Attention on its segments, shape (m,).
-        evidence: Signed evidence, shape (m, C): the map, or the product where that is attention.
+        evidence: Signed evidence, shape (m, C), from
+            :func:`~foveate.trust.segment_maps.signed_map`.
         null: Attention on the null segment; None where there is none.
         values: Its segments as the user gave them, shape (m, *); None for text.
         words: Their texts, kind "text".
@@ -59,8 +60,14 @@ class GalleryBag:
 
     @property
     def ranking(self) -> Array:
-        """What ranks the segments: attention, or the evidence for the predicted class, (m,)."""
-        return self.alpha if self.map == "attention" else self.evidence[:, int(self.p.argmax())]
+        """What ranks the segments: the map for the predicted class, shape (m,)."""
+        from foveate.trust.segment_maps import posterior
+
+        if self.map == "attention":
+            return self.alpha
+        values = posterior(self.alpha, self.evidence) if self.map == "posterior" else self.evidence
+        ranks: Array = values[:, int(self.p.argmax())]
+        return ranks
 
 
 def gallery_bags(

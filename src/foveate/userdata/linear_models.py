@@ -72,17 +72,18 @@ class PooledLinear:
         logits = torch.einsum("pcd,nd->pnc", self.weight, x) + self.bias[:, None]
         return logits.softmax(2)
 
-    def evidence(self, rows: Tensor) -> tuple[Tensor, Tensor]:
-        """Centred logits, mean over folds, without intercept, of segments (m, d), each (m, C).
+    def evidence(self, rows: Tensor) -> Tensor:
+        """Share of each segment in the centred logits of the bag, without intercept.
 
-        Returns:
-            The share of each segment in the logits of the bag, and the logits of each segment
-            alone.
+        Mean over folds, from segments (m, d) to (m, C).
         """
         weight = self.weight.mean(0)
         weight = weight - weight.mean(0)
-        of_single = torch.stack(weight.chunk(len(self.kinds), 1)).sum(0)
-        return segment_shares(rows, self.kinds) @ weight.T, rows @ of_single.T
+        return segment_shares(rows, self.kinds) @ weight.T
+
+    def alone(self, rows: Tensor) -> Tensor:
+        """Probabilities of each segment as a bag of its own, mean over folds, (m, d) to (m, C)."""
+        return self.probabilities(rows.repeat(1, len(self.kinds))).mean(0)
 
 
 def fit_linear(

@@ -9,7 +9,7 @@ import numpy as np
 from foveate.errors import FoveateError
 from foveate.io.collection import Collection
 from foveate.records.runs import Run, open_run
-from foveate.trust.segment_maps import DEFAULT_MAP, MapKind, segment_map
+from foveate.trust.segment_maps import DEFAULT_MAP, MapKind, signed_map
 from foveate.types import Array, PartProgress
 from foveate.userdata.ensemble import load_fitted
 from foveate.userdata.fitted import FittedModel
@@ -165,7 +165,7 @@ def labels_segments_table(
         models: The ensemble of each label.
         collection: The bags.
         answers: Answers with evidence.
-        kind: Which map is the evidence.
+        kind: Which map, of which what has a sign is the evidence.
     """
     import pyarrow as pa
 
@@ -178,7 +178,7 @@ def labels_segments_table(
         **contents_of_segments(collection),
     }
     for name, label_answer in answers.items():
-        parts = [one[first:, POSITIVE] for one in segment_map(label_answer.explained, kind)]
+        parts = [one[first:, POSITIVE] for one in signed_map(label_answer.explained, kind)]
         columns[f"evidence_{name}"] = np.concatenate(parts)
         columns[f"attention_{name}"] = np.concatenate(
             [one[first:] for one in label_answer.explained.alpha]

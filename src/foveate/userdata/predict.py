@@ -202,9 +202,9 @@ def segments_table(
 ) -> Any:
     """One row a segment: bag, number from 0, text and place, attention, rank, signed evidence.
 
-    Evidence is the map (:mod:`foveate.trust.segment_maps`), and the product where the map is
-    attention. Rank 1 has the segment with the most evidence for the predicted class, or the most
-    attention where that is the map; equals share the better rank.
+    Rank 1 has the segment that is highest in the map for the predicted class
+    (:mod:`foveate.trust.segment_maps`); equals share the better rank. Signed evidence is the map
+    if it has a sign; else evidence for the posterior, and the product for attention.
     """
     import pyarrow as pa
 

@@ -155,7 +155,7 @@ def explain_command(
     out: Path,
     page: Path | None = None,
     shown: int = 20,
-    map: Literal["evidence", "product", "attention"] | None = None,
+    map: Literal["posterior", "evidence", "product", "attention"] | None = None,
     overwrite: Overwrite = False,
     columns: NewColumns = None,
     paradigm: ChosenParadigm = None,
@@ -172,7 +172,8 @@ def explain_command(
     shown
         How many bags the page shows.
     map
-        What ranks the segments: evidence (the logit of a segment alone), product (attention times
+        What ranks the segments: posterior (attention times the probability of the class for the
+        segment alone), evidence (the logit of the segment alone), product (attention times
         evidence) or attention; by measurement on real bags unless given.
     """
     from foveate.cli.text_explanations import explain_texts

@@ -5,7 +5,7 @@ from functools import partial
 from importlib.util import find_spec
 from typing import Annotated, Any, ClassVar
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from foveate.data.files.hub import missing
 from foveate.jobs.experiment import EXPERIMENTS, Records, Scale, Work
@@ -22,6 +22,11 @@ and is left out."""
 PEERS = ("abmil", "dsmil", "transmil")
 
 
+def _named_peers(peers: Any) -> Any:
+    """Names of models; stored runs may say whether all of them, or none, were trained."""
+    return (PEERS if peers else ()) if isinstance(peers, bool) else peers
+
+
 class RealBagsSettings(Settings):
     """Which sets, and changes of the defaults of a fit; None leaves a default as it is."""
 
@@ -31,7 +36,9 @@ class RealBagsSettings(Settings):
     """How often folds are drawn for the default at most; large sets have fewer."""
     others: tuple[str, ...] = OTHERS
     """Further paradigms, fitted once with the first draw of folds."""
-    peers: tuple[Annotated[str, one_of(PEERS)], ...] = PEERS
+    peers: Annotated[tuple[Annotated[str, one_of(PEERS)], ...], BeforeValidator(_named_peers)] = (
+        PEERS
+    )
     """Models of torchmil that are trained, where torchmil is installed."""
     bags: Annotated[int, Field(ge=0)] = 0
     """Use at most so many bags of a set; 0 for all."""
