@@ -39,6 +39,8 @@ def is_missing(cell: Any) -> bool:
         >>> [is_missing(cell) for cell in (None, " N/A", "?", float("nan"), "no", 0)]
         [True, True, True, True, False, False]
     """
+    if isinstance(cell, bytes):
+        cell = cell.decode(errors="backslashreplace")
     if isinstance(cell, str):
         return cell.strip().lower() in MISSING
     return cell is None or (isinstance(cell, float | np.floating) and math.isnan(cell))
@@ -173,8 +175,8 @@ def name_of(value: Any) -> str | None:
     """A cell as a name: whole numbers without a point; None where it is empty.
 
     Example:
-        >>> [name_of(value) for value in (" a ", 2.0, True, "", float("nan"))]
-        ['a', '2', 'true', None, None]
+        >>> [name_of(value) for value in (" a ", 2.0, True, "", float("nan"), b"a")]
+        ['a', '2', 'true', None, None, 'a']
     """
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return None
@@ -182,6 +184,8 @@ def name_of(value: Any) -> str | None:
         return str(bool(value)).lower()
     if isinstance(value, float | np.floating) and float(value).is_integer():
         value = int(value)
+    if isinstance(value, bytes):
+        value = value.decode(errors="backslashreplace")
     return str(value).strip() or None
 
 
