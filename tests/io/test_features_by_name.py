@@ -199,3 +199,40 @@ def test_a_table_with_bars_between_cells_is_refused_with_advice(tmp_path):
     path.write_text("bag|label|x\na|u|1\n")
     with pytest.raises(FoveateError, match=r"separated by commas, semicolons or tabs, got '\|'"):
         read_bags(path)
+
+
+@pytest.mark.parametrize("key", ["bag", "label", "x", "note"])
+def test_half_of_a_character_in_json_is_refused(key, tmp_path):
+    """Such a text cannot be written to any file of a run."""
+    row = {"bag": "b", "label": "u", "x": 1.0}
+    row = {**row, key: "\ud83d"} if key != "x" else {**row, "x\ud83d": 1.0}
+    (tmp_path / "t.jsonl").write_text(json.dumps(row) + "\n")
+    with pytest.raises(FoveateError, match=r"line 1: '\\ud83d' is half of a character"):
+        read_bags(tmp_path / "t.jsonl")
+    (tmp_path / "t.jsonl").write_text('{"bag": "\\ud83d\\ude00", "label": "u", "x": 1}\n')
+    assert read_bags(tmp_path / "t.jsonl").ids == ("😀",)
+
+
+def test_half_of_a_character_in_arrays_is_escaped(tmp_path):
+    y = np.array(["\ud83d", "v"] * 4)
+    np.savez(tmp_path / "t.npz", x=np.ones((8, 2, 2)), y=y)
+    assert read_bags(tmp_path / "t.npz").classes == ("\\ud83d", "v")
+
+
+def test_true_is_not_1(tmp_path):
+    """Python's True equals 1: two bags would be one, and a class would have either name."""
+    cells = [True, 1, False, 0]
+    lines = [json.dumps({"bag": cell, "label": cell, "x": 1}) for cell in cells]
+    (tmp_path / "t.jsonl").write_text("\n".join(lines))
+    bags = read_bags(tmp_path / "t.jsonl")
+    assert bags.ids == ("true", "1", "false", "0")
+    assert bags.classes == ("0", "1", "false", "true")
+
+
+def test_json_that_is_one_array_is_refused_with_advice(tmp_path):
+    (tmp_path / "t.json").write_text('[{"bag": "b"}]')
+    with pytest.raises(FoveateError, match=r"must be one object .* per line, got a list"):
+        read_bags(tmp_path / "t.json")
+    (tmp_path / "t.json").write_text('[\n{"bag": "b"}\n]')
+    with pytest.raises(FoveateError, match="write one object per line, not an array"):
+        read_bags(tmp_path / "t.json")

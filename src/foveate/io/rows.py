@@ -237,14 +237,31 @@ def _objects(path: Path, pairs: bool) -> Iterator[tuple[int, dict[str, Any]]]:
             continue
         if empty is not None:
             raise FoveateError(f"{path}, line {empty}: is empty: remove the line")
-        try:
-            value = json.loads(line, object_pairs_hook=_object)
-        except (ValueError, RecursionError) as error:
-            raise FoveateError(f"{path}, line {number}: not JSON ({error})") from None
+        value = _parsed(line, f"{path}, line {number}")
         if not isinstance(value, dict):
-            raise FoveateError(f"{path}, line {number}: must be an object with named values")
+            raise FoveateError(
+                f"{path}, line {number}: must be one object with named values per line, got a "
+                f"{'list' if isinstance(value, list) else 'single value'}"
+            )
         inner = value.get(NESTED) if pairs else None
         yield number, inner if isinstance(inner, dict) else value
+
+
+def _parsed(line: str, location: str) -> Any:
+    """The value of a line of JSON, whose texts can be written as UTF-8."""
+    try:
+        value = json.loads(line, object_pairs_hook=_object)
+        if "\\u" in line:
+            json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        half = ascii(error.object[error.start])
+        raise FoveateError(
+            f"{location}: {half} is half of a character, without the other"
+        ) from None
+    except (ValueError, RecursionError) as error:
+        array = "; write one object per line, not an array" if line.startswith("[") else ""
+        raise FoveateError(f"{location}: not JSON ({error}){array}") from None
+    return value
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
