@@ -118,6 +118,41 @@ def test_numbers_of_patients_are_no_features(tmp_path):
     assert "suspected group" in call("check", path)[1]
 
 
+def test_a_second_column_of_relevance_is_no_feature(tmp_path):
+    """As a feature it gives away what attention is to find."""
+    marks = lambda i, _: {"relevance": int(i % 3 == 0), "inst_labels": int(i % 3 == 0)}  # noqa: E731
+    path = write(tmp_path / "t.csv", marks)
+    assert features(path) == ["a", "b"]
+    assert "the relevance is column 'relevance'" in call("check", path)[1].replace("\n", " ")
+
+
+def test_a_number_that_differs_in_every_bag_is_no_feature(tmp_path):
+    path = write(tmp_path / "t.csv", lambda i, _: {"slide": 1000 - i // 3})
+    assert features(path) == ["a", "b"]
+    assert "another in every bag" in call("check", path)[1].replace("\n", " ")
+
+
+def test_groups_that_differ_by_case_are_a_warning(tmp_path):
+    """Bags of one patient under two spellings may be drawn for training and for testing."""
+    path = write(tmp_path / "t.csv", lambda i, _: {"patient": f"{'Pp'[i // 3 % 2]}{i // 6}"})
+    assert "are they one?" in call("check", path)[1].replace("\n", " ")
+
+
+@pytest.mark.parametrize("layout", ["npz", "parquet"])
+def test_labels_in_bytes_are_named_by_their_text(layout, tmp_path):
+    path = tmp_path / f"t.{layout}"
+    y = [b"uv"[i % 2 : i % 2 + 1] for i in range(BAGS)]
+    x = np.random.default_rng(0).normal(size=(BAGS, 3, 2))
+    if layout == "npz":
+        np.savez(path, x=x, y=np.array(y))
+    else:
+        parquet = pytest.importorskip("pyarrow.parquet")
+        rows = {"bag": np.repeat(np.arange(BAGS), 3).astype(str), "a": x[..., 0].ravel()}
+        label = pa.array([label for label in y for _ in range(3)], pa.binary())
+        parquet.write_table(pa.table({**rows, "label": label}), path)
+    assert checked(path)[1]["classes"] == {"u": 15, "v": 15}
+
+
 def test_a_table_without_a_header_is_recognised(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("\n".join(f"{i // 3},{i // 3 % 2},{i * i % 7}.5" for i in range(30)))

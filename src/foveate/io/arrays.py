@@ -1,5 +1,6 @@
 """Bags as one array per bag, from Python or from the other readers."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, TypeVar
@@ -68,6 +69,9 @@ def from_arrays(
         raise FoveateError(f"{source}: at least one bag is needed, got none")
     of_bags = {"y": y, "ids": ids, "relevance": relevance, "groups": groups, "split": split}
     _must_be_as_many(len(bags), source, {**of_bags, "places": places})
+    twice = [name for name, count in Counter(columns or ()).items() if count > 1]
+    if twice:
+        raise FoveateError(f"{source}: names of columns must differ, got '{twice[0]}' twice")
     keep = missing == "impute"
     parts = [
         bag
@@ -167,7 +171,7 @@ def segments_of(
     if x.ndim and not len(x):
         raise FoveateError(f"{location}: a bag needs a segment, this one has none: remove it")
     x = x[:, None] if x.ndim == 1 else x
-    if x.ndim != 2:
+    if x.ndim != 2 or not x.shape[1]:
         raise FoveateError(f"{location}: must have shape (segments, numbers), got {x.shape}")
     if columns and len(columns) != x.shape[1]:
         raise FoveateError(

@@ -39,6 +39,8 @@ def is_missing(cell: Any) -> bool:
         >>> [is_missing(cell) for cell in (None, " N/A", "?", float("nan"), "no", 0)]
         [True, True, True, True, False, False]
     """
+    if isinstance(cell, bytes):
+        cell = cell.decode(errors="backslashreplace")
     if isinstance(cell, str):
         return cell.strip().lower() in MISSING
     return cell is None or (isinstance(cell, float | np.floating) and math.isnan(cell))
@@ -130,6 +132,8 @@ def single(
 def coded(cells: Sequence[Any], location: LocationOfRow) -> tuple[NDArray[np.int64], list[Any]]:
     """Codes of the values of cells, in order of first occurrence, and the values."""
     number: dict[Any, int] = {}
+    if any(cell is True or cell is False for cell in cells):  # which equal 1 and 0 otherwise
+        cells = [name_of(cell) if isinstance(cell, bool) else cell for cell in cells]
     try:
         codes = [number.setdefault(cell, len(number)) for cell in cells]
     except TypeError:
@@ -170,11 +174,13 @@ def optional_names(
 
 
 def name_of(value: Any) -> str | None:
-    """A cell as a name: whole numbers without a point; None where it is empty.
+    r"""A cell as a name: whole numbers without a point; None where it is empty.
 
     Example:
-        >>> [name_of(value) for value in (" a ", 2.0, True, "", float("nan"))]
-        ['a', '2', 'true', None, None]
+        >>> [name_of(value) for value in (" a ", 2.0, True, "", float("nan"), b"a")]
+        ['a', '2', 'true', None, None, 'a']
+        >>> name_of("\ud800")
+        '\\ud800'
     """
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return None
@@ -182,7 +188,12 @@ def name_of(value: Any) -> str | None:
         return str(bool(value)).lower()
     if isinstance(value, float | np.floating) and float(value).is_integer():
         value = int(value)
-    return str(value).strip() or None
+    if isinstance(value, bytes):
+        value = value.decode(errors="backslashreplace")
+    text = str(value).strip()
+    if not text.isascii():  # half of a character cannot be written to a file
+        text = text.encode(errors="backslashreplace").decode()
+    return text or None
 
 
 def flags(cells: Sequence[Any], location: LocationOfRow) -> NDArray[np.int8]:

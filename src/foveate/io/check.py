@@ -204,6 +204,13 @@ def _of_spelling(view: View) -> Iterator[Problem]:
             "makes them one class"
         )
         yield Problem("warning", _classes_shown(spellings), what, "similar-labels", learning=True)
+    what = "differ only by case, Unicode form, spaces or the form of a number: are they one?"
+    collection = view.collection
+    for kind, names in (("bag", dict.fromkeys(collection.ids)), ("group", collection.groups)):
+        sets = similar_labels(list(names))
+        if sets:
+            more = f" (and {len(sets) - 1:,} more such sets)" if len(sets) > 1 else ""
+            yield Problem("warning", listed(kind, sets[0]), what + more, f"similar-{kind}s")
 
 
 def _classes_shown(names: Sequence[str]) -> str:

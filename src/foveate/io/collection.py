@@ -199,6 +199,9 @@ def collect(
         label_known = torch.tensor([label is not None for label in labels])
         problems = (*problems, *_unlabelled(label_known, ids))
         label_known = None if bool(label_known.all()) else label_known
+    if split is not None and {*split} - {"train"} and len({*split}) == 1:
+        what = f"'{split[0]}' throughout: parts are drawn as if there were none"
+        problems = (*problems, Problem("warning", "split", what, "one-split", learning=True))
     group, group_names = (None, ()) if groups is None else numbered(groups)
     known = None if relevance is None else torch.tensor([z is not None for z in relevance])
     if known is not None and not bool(known.any()):

@@ -18,6 +18,7 @@ MIN_RELATIVE_SPREAD = (
 LARGE = 1e6
 CHANCE = 1e-4  # probability of classes separating by chance, over all columns
 MIN_ROWS = 10  # rows below which a row number proves nothing
+MIN_ROWS_OF_BAG = 3  # of the longest bag
 
 Numbers = NDArray[np.float32]
 
@@ -47,6 +48,12 @@ def suspects(x: Numbers, lengths: NDArray[np.int64], y: NDArray[np.int64] | None
     checks = [
         (constant, False, "one number throughout: nothing can be learnt from it", "constant"),
         (_row_number(x, least, most), False, "the number of the row, by its looks", "row-number"),
+        (
+            _row_of_bag(x, lengths, least, most),
+            False,
+            "the number of the row in its bag, by its looks",
+            "row-number-in-bag",
+        ),
         (size > LARGE, False, f"numbers above {LARGE:,.0f} in size", "large-numbers"),
         (
             fine,
@@ -98,6 +105,21 @@ def _row_number(
     for column in np.flatnonzero(which):
         ranked = np.sort(x[:, column].astype(np.float64))
         which[column] = bool((np.diff(ranked) == 1).all())
+    return which
+
+
+def _row_of_bag(
+    x: Numbers,
+    lengths: NDArray[np.int64],
+    least: NDArray[np.float64],
+    most: NDArray[np.float64],
+) -> NDArray[np.bool_]:
+    """Columns that count the rows of every bag from one number on, such as 0, 1, 2, …."""
+    longest = int(lengths.max(initial=0))
+    which = (most - least == longest - 1) & (longest >= MIN_ROWS_OF_BAG) & (len(x) >= MIN_ROWS)
+    position = np.arange(len(x)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    for column in np.flatnonzero(which):
+        which[column] = bool((x[:, column] - least[column] == position).all())
     return which
 
 

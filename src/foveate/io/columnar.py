@@ -54,7 +54,7 @@ def table_files(path: Path) -> dict[str | None, list[Path]]:
     """The tables at a path, by split; None for the only table of a folder, or a single file."""
     if path.is_file():
         return {None: [path]}
-    files = sorted(file for file in path.iterdir() if file.is_file() and is_table(file))
+    files = sorted(f for f in path.iterdir() if f.is_file() and is_table(f) and not _is_hidden(f))
     if len(files) == 1:
         return {split_of(files[0]): files}
     parts: dict[str | None, list[Path]] = {}
@@ -67,6 +67,11 @@ def table_files(path: Path) -> dict[str | None, list[Path]]:
             )
         parts.setdefault(split_of(file), []).append(file)
     return parts
+
+
+def _is_hidden(path: Path) -> bool:
+    """Whether a file is hidden, as those of macOS beside others, or a lock of Excel."""
+    return path.name.startswith((".", "~$"))
 
 
 @dataclass(frozen=True)
@@ -158,7 +163,10 @@ def _unused(name: str, chosen: Roles, columns: Columns) -> str:
         return "given by --ignore"
     if columns.segment is not None:
         return "not among --segment"
-    return "segments are texts" if chosen.text is not None else "labels are not read"
+    if chosen.text is not None:
+        return "segments are texts"
+    other = chosen.other_column(name)
+    return f"the {other[0]} is column '{other[1]}'" if other else "labels are not read"
 
 
 def check_same(

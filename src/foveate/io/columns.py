@@ -19,12 +19,17 @@ __all__ = [
     "column",
     "header_hint",
     "missing",
+    "role_by_name",
     "roles",
 ]
 
 BAG = ("bag", "bag_id", "slide_id", "slide", "bag_name", "image", "file", "filename", "name", "id")
 GROUP = ("group", "patient", "patient_id", "case_id")
 RELEVANCE = ("relevance", "relevant", "inst_labels", "patch_labels")
+USUAL = {
+    "bag": BAG[:2], "label": ("label",), "relevance": RELEVANCE, "group": GROUP, "split": ("split",)
+}  # fmt: skip
+"""Names by which columns of a table are found; none of them is a feature unless it is named."""
 MAX_LISTED = 20  # columns that a message names
 
 
@@ -116,6 +121,16 @@ class Roles(NamedTuple):
     labels: tuple[str, ...] = ()
     weight: str | None = None
 
+    def other_column(self, name: str) -> tuple[str, str] | None:
+        """The role that a name usually means and the column that has it, if that is another.
+
+        Args:
+            name: Of a column.
+        """
+        role = role_by_name(name)
+        holder = role and getattr(self, role)
+        return (role, holder) if role and holder and holder != name else None
+
     @property
     def cells(self) -> list[str]:
         """Columns whose cells are kept as they are."""
@@ -146,8 +161,18 @@ def column(
         return requested
     if requested is not None and needed:
         raise FoveateError(missing(path, requested, names))
-    by_lower = {name.lower(): name for name in reversed(names)}
+    by_lower = {name.lower(): name for name in reversed(names)} | {name: name for name in names}
     return next((by_lower[name] for name in usual if name in by_lower), None)
+
+
+def role_by_name(name: str) -> str | None:
+    """The role that a column of this name usually has; None for any other name.
+
+    Example:
+        >>> [role_by_name(name) for name in ("Label", "inst_labels", "size")]
+        ['label', 'relevance', None]
+    """
+    return next((role for role, usual in USUAL.items() if name.lower() in usual), None)
 
 
 def missing(path: Path, requested: str, names: Sequence[str]) -> str:
@@ -204,7 +229,7 @@ def roles(path: Path, names: Sequence[str], columns: Columns, labelled: bool | N
     if text is None and columns.segment is None:
         taken = {bag, label, columns.label, relevance, group, split, weight, *places}
         taken |= {*columns.labels}
-        segment = tuple(name for name in names if name not in taken)
+        segment = tuple(n for n in names if n not in taken and role_by_name(n) is None)
     label = label if known else None
     return Roles(bag, label, text, relevance, group, split, places, segment, labels, weight)
 

@@ -1,4 +1,4 @@
-"""Columns that may be groups: one value per bag, shared by several bags, such as patients."""
+"""Columns that may be groups, such as patients, or names of bags: one value per bag."""
 
 from collections.abc import Iterable
 
@@ -16,10 +16,11 @@ def suspected_groups(
     columns: Iterable[tuple[str, FloatArray]],
     bags: NDArray[np.int64],
     labels: NDArray[np.int64] | None,
-) -> list[str]:
-    """Names of columns of whole numbers that are constant within bags and shared by bags.
+) -> dict[str, bool]:
+    """Columns of whole numbers that are constant within bags, and whether bags share them.
 
-    A column that is one number per class is not among them: it is the label under another name,
+    Those that bags share may be groups; those that differ in every bag may be names of bags. A
+    column that is one number per class is not among them: it is the label under another name,
     which is an error of its own.
 
     Args:
@@ -30,14 +31,14 @@ def suspected_groups(
     Example:
         >>> bags = np.repeat(np.arange(6), 3)
         >>> patient = np.repeat([7.0, 8.0, 9.0], 6)
-        >>> columns = {"patient": patient, "x": patient + [0, 1] * 9}
+        >>> columns = {"patient": patient, "x": patient + [0, 1] * 9, "slide": 2.0 * bags}
         >>> suspected_groups(columns.items(), bags, None)
-        ['patient']
+        {'patient': True, 'slide': False}
     """
     if bags.max() + 1 == len(bags):  # with one row per bag every column is constant within bags
-        return []
+        return {}
     _, first = np.unique(bags, return_index=True)
-    suspects = []
+    suspects = {}
     for name, values in columns:
         if values.ndim == 2 and values.shape[1] > 1:
             continue
@@ -46,9 +47,9 @@ def suspected_groups(
         of_bag = column[first]
         if (finite != np.floor(finite)).any() or (column != of_bag[bags]).any():
             continue
-        shared = 2 <= len(np.unique(of_bag)) < len(of_bag)
-        if shared and not _same_as_label(of_bag, labels) and not _by_chance(column, len(of_bag)):
-            suspects.append(name)
+        several = len(np.unique(of_bag)) > 1
+        if several and not _same_as_label(of_bag, labels) and not _by_chance(column, len(of_bag)):
+            suspects[name] = len(np.unique(of_bag)) < len(of_bag)
     return suspects
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from foveate.errors import FoveateError
 from foveate.io.arrays import from_arrays
 from foveate.io.collection import Collection, listed
-from foveate.io.columns import RELEVANCE, Columns
+from foveate.io.columns import RELEVANCE, ColumnRole, Columns
 from foveate.io.label_table import read_sheet
 from foveate.io.problem import Problem
 from foveate.io.streamed import load_features
@@ -70,6 +70,8 @@ def read_hdf5(
     labels = label_table.labels(keys) if label_table else None
     if labelled and labels is None:
         raise FoveateError(f"{path} has no table with labels beside the HDF5 files")
+    if columns.relevance and labelled is not False and all(z is None for _, z in read):
+        raise FoveateError(f"{path}: no bag has an array '{columns.relevance}' of relevance")
     with_places = [places is not None for places, _ in read]
     if any(with_places) and not all(with_places):
         odd = bags[with_places.index(False)]
@@ -86,7 +88,7 @@ def read_hdf5(
         source=str(path),
         where=source.where,
         missing=columns.missing,
-        roles=label_table.roles if label_table else (),
+        roles=(*_array_roles(bags[0], columns), *(label_table.roles if label_table else ())),
         problems=_unwritten_problems(bags, columns.relevance),
     )
 
@@ -220,6 +222,18 @@ def _places_and_relevance(
 def _name_of_relevance(arrays: Any, relevance: str | None) -> str:
     usual = (relevance,) if relevance else RELEVANCE
     return next((name for name in usual if name in arrays), "")
+
+
+def _array_roles(bag: _StoredBag, columns: Columns) -> list[ColumnRole]:
+    """The role of every array of a bag, which stands for all bags."""
+    with _arrays(bag) as arrays:
+        roles = {"features": "feature", "coords": "place"}
+        roles[_name_of_relevance(arrays, columns.relevance)] = "relevance"
+        unused = "left out", "no role has an array of this name"
+        by_name = "by the name of the array"
+        return [
+            ColumnRole(n, *((roles[n], by_name) if n in roles else unused)) for n in sorted(arrays)
+        ]
 
 
 def _unwritten_problems(bags: Sequence[_StoredBag], relevance: str | None) -> list[Problem]:

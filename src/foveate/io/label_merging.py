@@ -26,7 +26,10 @@ def spelling_key(label: str) -> str:
         1
     """
     composed = unicodedata.normalize("NFKC", label)
-    visible = "".join(c for c in composed if unicodedata.category(c) != "Cf").strip()
+    invisible = (
+        () if composed.isascii() else {c for c in composed if unicodedata.category(c) == "Cf"}
+    )
+    visible = "".join(c for c in composed if c not in invisible).strip()
     if NUMBER.fullmatch(visible):
         return repr(float(visible))
     return unicodedata.normalize("NFC", " ".join(visible.split()).casefold())

@@ -12,10 +12,17 @@ import numpy as np
 
 from foveate.errors import FoveateError
 from foveate.io.arrays import from_arrays
+from foveate.io.cells import name_of
 from foveate.io.collection import Collection
 from foveate.io.columns import GROUP, RELEVANCE, ColumnRole, Columns, column
 from foveate.records.record import load_arrays
 from foveate.types import Array
+
+NAMES = {
+    "x", "features", "y", "label", "labels", "bag", "offsets", "mask", "ids", "columns", "z",
+    "known", "split", "coords", "places", *RELEVANCE, *GROUP
+}  # fmt: skip
+"""Names of arrays that have a role."""
 
 __all__ = ["available_memory", "read_npz_bags"]
 
@@ -78,7 +85,7 @@ def read_npz_bags(
         groups=groups,
         split=split,
         places=places,
-        columns=None if names is None else [str(name) for name in names],
+        columns=None if names is None else [name_of(name) or "" for name in names.tolist()],
         classes=classes,
         source=str(path),
         where=lambda bag: f"{path}, bag '{layout.ids[bag]}'",
@@ -89,7 +96,9 @@ def read_npz_bags(
 
 def _role(name: str, used: dict[str, str]) -> ColumnRole:
     if name not in used:
-        return ColumnRole(name, "left out", "no role has an array of this name")
+        taken = name.lower() in NAMES
+        reason = "another array has its role" if taken else "no role has an array of this name"
+        return ColumnRole(name, "left out", reason)
     role = {"x": "feature", "y": "label", "ids": "bag"}.get(used[name], used[name])
     return ColumnRole(name, role, "by the name of the array")
 
@@ -167,7 +176,7 @@ class _Layout:
             raise FoveateError(
                 f"{self.path}: {name} must begin with the axes {self.lead}, got {array.shape}"
             )
-        flat = array.reshape(-1, *array.shape[axes:])
+        flat = array.reshape(math.prod(self.lead), *array.shape[axes:])
         return [flat[rows] for rows in self.rows]
 
     def of_bags(self, array: Array | None, name: str) -> list[Any] | None:
@@ -208,7 +217,7 @@ def _layout(
     mask: Array | None,
     ids: Array | None,
 ) -> _Layout:
-    names = None if ids is None else [str(name) for name in ids.tolist()]
+    names = None if ids is None else [name_of(name) or "" for name in ids.tolist()]
     if bag is not None:
         return _by_name(path, x, bag, names)
     if offsets is not None:
@@ -237,7 +246,9 @@ def _by_name(path: Path, x: Array, bag: Array, ids: list[str] | None) -> _Layout
             f"{path}: bag must name a bag for each of {len(x)} rows of x, got {bag.dtype} of shape "
             f"{bag.shape}"
         )
-    called, codes = np.unique(bag, return_inverse=True)
+    called, codes = np.unique(
+        bag.astype(str) if bag.dtype.kind == "S" else bag, return_inverse=True
+    )
     order = np.argsort(codes, kind="stable")
     rows = np.split(order, np.cumsum(np.bincount(codes)))[:-1]
     names = [str(name) for name in called.tolist()]

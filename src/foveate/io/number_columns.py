@@ -197,7 +197,8 @@ class NumberColumn:
         others = self.counts["text"] + self.counts["time"]
         if not self.numbers and not others:
             if required:
-                raise FoveateError(f"column '{self.name}': every cell is missing")
+                file = self.where(0).rpartition(", ")[0]
+                raise FoveateError(f"{file}, column '{self.name}': every cell is missing")
             return LeftOut("every cell is missing")
         if others:
             form: Form = "time" if self.counts["time"] > self.counts["text"] else "text"

@@ -79,8 +79,19 @@ def _decoded(path: Path, number: int, raw: bytes) -> str:
         raise FoveateError(f"{path}, line {number}: must be UTF-8, {got}") from None
 
 
-def column_names(path: Path, header: Header = Header()) -> tuple[str, ...]:  # noqa: B008
-    """Names of the columns of a table; for JSON lines, every key that any of them has."""
+def column_names(
+    path: Path,
+    header: Header = Header(),  # noqa: B008
+    *,
+    pairs: bool = False,
+) -> tuple[str, ...]:
+    """Names of the columns of a table; for JSON lines, every key that any of them has.
+
+    Args:
+        path: The table.
+        header: Where the names come from in CSV.
+        pairs: Whether languages within a column "translation" are columns.
+    """
     form = _form(path)
     if form != "csv" and header != Header():
         raise FoveateError(
@@ -89,7 +100,7 @@ def column_names(path: Path, header: Header = Header()) -> tuple[str, ...]:  # n
     if form == "csv":
         names = _csv_names(path, header)
     else:
-        names = (_jsonl_names if form == "jsonl" else _parquet_names)(path)
+        names = (_jsonl_names if form == "jsonl" else _parquet_names)(path, pairs)
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         advice = "" if twice[0] else ": name them, or leave out what separates empty cells"
@@ -101,13 +112,22 @@ def rows(
     path: Path,
     columns: Sequence[str],
     header: Header = Header(),  # noqa: B008
+    *,
+    pairs: bool = False,
 ) -> Iterator[Row]:
-    """Line number and values of ``columns`` of every row; None where a value is missing."""
+    """Line number and values of ``columns`` of every row; None where a value is missing.
+
+    Args:
+        path: The table.
+        columns: Names of columns.
+        header: Where the names come from in CSV.
+        pairs: Whether languages within a column "translation" are columns.
+    """
     form = _form(path)
     if form == "csv":
         source = _csv_rows(path, columns, header)
     else:
-        source = (_jsonl_rows if form == "jsonl" else _parquet_rows)(path, columns)
+        source = (_jsonl_rows if form == "jsonl" else _parquet_rows)(path, columns, pairs)
     number = None
     for number, values in source:
         yield number, values
@@ -124,6 +144,10 @@ def _form(path: Path) -> str:
 
 def _csv_names(path: Path, header: Header) -> list[str]:
     cells = next(_csv(path))[1]
+    if len(cells) == 1 and "|" in cells[0]:
+        raise FoveateError(
+            f"{path}, line 1: cells must be separated by commas, semicolons or tabs, got '|'"
+        )
     if header.present and cells and all(_is_value(cell) for cell in cells):
         raise FoveateError(
             f"{path}, line 1: must name the columns, got {', '.join(cells[:3])}: if the file has "
@@ -189,23 +213,23 @@ def _csv(path: Path) -> Iterator[tuple[int, list[str]]]:
         raise FoveateError(f"{path}, line {begin}: not CSV ({reason})") from None
 
 
-def _jsonl_names(path: Path) -> list[str]:
+def _jsonl_names(path: Path, pairs: bool) -> list[str]:
     state = path.stat()
-    return list(_keys(path, state.st_size, state.st_mtime_ns))
+    return list(_keys(path, pairs, state.st_size, state.st_mtime_ns))
 
 
 @lru_cache(maxsize=32)
-def _keys(path: Path, _size: int, _changed: int) -> tuple[str, ...]:
+def _keys(path: Path, pairs: bool, _size: int, _changed: int) -> tuple[str, ...]:
     """Keys in the order they turn up: one that few lines have, as known relevance, is not lost."""
-    return tuple(dict.fromkeys(key for _, value in _objects(path) for key in value))
+    return tuple(dict.fromkeys(key for _, value in _objects(path, pairs) for key in value))
 
 
-def _jsonl_rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
-    for number, value in _objects(path):
+def _jsonl_rows(path: Path, columns: Sequence[str], pairs: bool) -> Iterator[Row]:
+    for number, value in _objects(path, pairs):
         yield number, [value.get(name) for name in columns]
 
 
-def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def _objects(path: Path, pairs: bool) -> Iterator[tuple[int, dict[str, Any]]]:
     empty = None
     for number, line in enumerate(lines(path), 1):
         if not line.strip():  # ignored at the end of the file
@@ -213,14 +237,31 @@ def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             continue
         if empty is not None:
             raise FoveateError(f"{path}, line {empty}: is empty: remove the line")
-        try:
-            value = json.loads(line, object_pairs_hook=_object)
-        except (ValueError, RecursionError) as error:
-            raise FoveateError(f"{path}, line {number}: not JSON ({error})") from None
+        value = _parsed(line, f"{path}, line {number}")
         if not isinstance(value, dict):
-            raise FoveateError(f"{path}, line {number}: must be an object with named values")
-        inner = value.get(NESTED)
+            raise FoveateError(
+                f"{path}, line {number}: must be one object with named values per line, got a "
+                f"{'list' if isinstance(value, list) else 'single value'}"
+            )
+        inner = value.get(NESTED) if pairs else None
         yield number, inner if isinstance(inner, dict) else value
+
+
+def _parsed(line: str, location: str) -> Any:
+    """The value of a line of JSON, whose texts can be written as UTF-8."""
+    try:
+        value = json.loads(line, object_pairs_hook=_object)
+        if "\\u" in line:
+            json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        half = ascii(error.object[error.start])
+        raise FoveateError(
+            f"{location}: {half} is half of a character, without the other"
+        ) from None
+    except (ValueError, RecursionError) as error:
+        array = "; write one object per line, not an array" if line.startswith("[") else ""
+        raise FoveateError(f"{location}: not JSON ({error}){array}") from None
+    return value
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -234,19 +275,21 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return value
 
 
-def _parquet_names(path: Path) -> list[str]:
-    return [name.removeprefix(f"{NESTED}.") for name in _leaves(_parquet(path))]
+def _parquet_names(path: Path, pairs: bool) -> list[str]:
+    names = _leaves(_parquet(path), pairs)
+    return [name.removeprefix(f"{NESTED}.") for name in names] if pairs else names
 
 
-def _parquet_rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
+def _parquet_rows(path: Path, columns: Sequence[str], pairs: bool) -> Iterator[Row]:
     import pyarrow as pa
 
     file, number = _parquet(path), 0
-    leaves = _leaves(file)
+    leaves = _leaves(file, pairs)
     chosen = [leaf for name in columns for leaf in leaves if leaf in (name, f"{NESTED}.{name}")]
     try:
         for batch in file.iter_batches(batch_size=8192, columns=chosen):
-            table = pa.Table.from_batches([batch]).flatten()
+            table = pa.Table.from_batches([batch])
+            table = table.flatten() if pairs else table
             for values in zip(*(table.column(leaf).to_pylist() for leaf in chosen), strict=True):
                 number += 1
                 yield number, list(values)
@@ -254,11 +297,12 @@ def _parquet_rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
         raise FoveateError(f"{path} is damaged: {' '.join(str(error).split())}") from None
 
 
-def _leaves(file: Any) -> list[str]:
+def _leaves(file: Any, pairs: bool) -> list[str]:
     """Names of a Parquet file's columns, and of the languages within its pairs."""
     names = []
     for field in file.schema_arrow:
-        inside = field.type if field.name == NESTED and hasattr(field.type, "names") else ()
+        nested = pairs and field.name == NESTED and hasattr(field.type, "names")
+        inside = field.type if nested else ()
         names += [f"{NESTED}.{child.name}" for child in inside] or [field.name]
     return names
 

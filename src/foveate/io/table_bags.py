@@ -64,7 +64,7 @@ class TableBags:
             self.split = [split[row] for row in self.first]
         self._leave_out_index(features)
         self._leave_out_groups(features)
-        self._warn_of_mixtures()
+        self._warn_of_left_out()
         self._check_segment()
 
     def where(self, bag: int) -> str:
@@ -141,25 +141,38 @@ class TableBags:
         y = None if self.labels is None else numbered([str(label) for label in self.labels])[0]
         rows = self.bags_of_rows()
         suspects = suspected_groups(candidates, rows, None if y is None else y.numpy())
-        for name in suspects:
+        for name, shared in suspects.items():
             kind = "whole numbers" if name in open_columns else "texts"
-            reason = f"suspected group: {kind}, one per bag and shared by bags"
+            if shared:
+                reason = f"suspected group: {kind}, one per bag and shared by bags"
+                what = (
+                    f"{kind}, one per bag and shared by bags: a suspected group, left out; --group "
+                    f"{name} keeps bags that share it in one part, --segment names the features"
+                )
+            elif name not in open_columns:
+                continue
+            else:
+                reason = "suspected name of the bag: whole numbers, another in every bag"
+                what = f"{reason}, left out; --segment names the features"
             self.read.left_out[name] = LeftOut(reason)
-            what = (
-                f"{kind}, one per bag and shared by bags: a suspected group, left out; --group "
-                f"{name} keeps bags that share it in one part, --segment names the features"
-            )
-            self.problems.append(Problem("warning", f"column '{name}'", what, "suspected-group"))
-        segment = tuple(name for name in self.chosen.segment if name not in suspects)
+            self._warn(name, what, "suspected-group" if shared else "suspected-name")
+        segment = tuple(n for n in self.chosen.segment if n not in suspects)
         self.chosen = self.chosen._replace(segment=segment)
         self.read = replace(self.read, roles=self.chosen)
 
-    def _warn_of_mixtures(self) -> None:
-        """Columns of texts that hold many numbers."""
+    def _warn_of_left_out(self) -> None:
+        """Columns of texts that hold many numbers, and those named like a role."""
+        by_name = self.columns.segment is None and self.chosen.text is None
         for name, out in self.read.left_out.items():
             if out.numbers >= MIXED * len(self.bags_of_rows()):
                 what = f"left out: {out.reason}; write numbers in one way, or leave cells empty"
-                self.problems.append(Problem("warning", f"column '{name}'", what, "mixed-column"))
+                self._warn(name, what, "mixed-column")
+            elif by_name and self.chosen.other_column(name) and name not in self.columns.ignore:
+                what = f"left out: {out.reason}; --segment names it as a feature"
+                self._warn(name, what, "role-taken")
+
+    def _warn(self, column: str, what: str, name: str) -> None:
+        self.problems.append(Problem("warning", f"column '{column}'", what, name))
 
     def _check_segment(self) -> None:
         if self.chosen.segment or self.chosen.text is not None:
@@ -181,7 +194,8 @@ class TableBags:
                 listed = [role.name for role in self.read.column_roles(self.columns)]
                 raise FoveateError(
                     f"{self.table.files[0]} has no column 'bag' that says which rows belong "
-                    f"together; --bag names it{header_hint(listed)}"
+                    f"together; --bag names it. Its columns are {', '.join(listed[:MOST_ROLES])}"
+                    f"{header_hint(listed)}"
                 )
             return np.arange(len(self.table)), self._lines()
         cells = self.table.values[self.chosen.bag]

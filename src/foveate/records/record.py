@@ -120,6 +120,9 @@ def load_arrays(path: Path) -> dict[str, Array]:
         Exception
     ) as error:  # damage can surface anywhere: zip, zlib, NumPy's header, a huge shape
         message = " ".join(str(error).split())
+        if "Object arrays" in message:
+            what = "it holds a pickle (an array of Python objects), which is never loaded"
+            raise FoveateError(f"{path} must hold plain numbers and texts: {what}") from None
         raise FoveateError(f"{path} is damaged: {message}{advice(path)}") from None
 
 

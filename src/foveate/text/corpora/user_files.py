@@ -147,12 +147,12 @@ def read_pairs(
 
 def paired_rows(path: Path, source: str | None = None, target: str | None = None) -> Iterator[Row]:
     """Pairs of a table as read, with the line of each."""
-    sides = _sides(column_names(path)) or (None, None)
+    sides = _sides(column_names(path, pairs=True)) or (None, None)
     columns = [
-        _column(path, source or sides[0], (), "source sentences", "source"),
-        _column(path, target or sides[1], (), "target sentences", "target"),
+        _column(path, source or sides[0], (), "source sentences", "source", pairs=True),
+        _column(path, target or sides[1], (), "target sentences", "target", pairs=True),
     ]
-    yield from rows(path, columns)
+    yield from rows(path, columns, pairs=True)
 
 
 def paired_lines(source: Path, target: Path) -> Iterator[Row]:
@@ -171,10 +171,16 @@ def paired_lines(source: Path, target: Path) -> Iterator[Row]:
 
 
 def _column(
-    path: Path, chosen: str | None, common_names: Sequence[str], content: str, argument: str
+    path: Path,
+    chosen: str | None,
+    common_names: Sequence[str],
+    content: str,
+    argument: str,
+    *,
+    pairs: bool = False,
 ) -> str:
     """The named or usual column; an error lists those that exist."""
-    names = column_names(path)
+    names = column_names(path, pairs=pairs)
     name = chosen or _first_of(names, common_names)
     if name in names:
         return name
