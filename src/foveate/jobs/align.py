@@ -16,7 +16,7 @@ from foveate.text.loop import MemberTraining, follow, measurement_steps
 from foveate.text.models.seq2seq import Seq2Seq
 from foveate.text.probes.pairs import links_of, performance, read_attention
 from foveate.text.statistics.diagonal import fit_diagonal
-from foveate.text.statistics.hmm import fit_hmm
+from foveate.text.statistics.hmm import HMM_ITERATIONS, fit_hmm
 from foveate.text.statistics.ibm1 import fit_ibm1
 from foveate.text.statistics.pair_tables import Tables
 from foveate.text.statistics.symmetrisation import flipped, grow_diag_final_and, intersection
@@ -45,7 +45,7 @@ class AlignPlan:
             "attention" of a network trained on these pairs.
         symmetrise: Align both ways and keep the links of both ("intersection"), or what grows from
             them ("grow", grow-diag-final-and); "none" gives every target word its source word.
-        iterations: Of counting models.
+        iterations: Of counting models; None for 5, or 4 of the HMM after 5 of IBM Model 1.
         null: Whether "ibm1" has a NULL word; the diagonal model and the HMM always have one.
         steps: Of training, for attention.
         seed: Decides weights and order, for attention.
@@ -57,7 +57,7 @@ class AlignPlan:
 
     method: Method = "ibm1"
     symmetrise: Symmetry = "none"
-    iterations: int = 5
+    iterations: int | None = None
     null: bool = False
     steps: int = 1000
     seed: int = 0
@@ -76,8 +76,8 @@ class AlignPlan:
         if self.model is None and (self.layer is not None or self.head is not None):
             raise FoveateError("--layer and --head are for --model")
         for name in ("iterations", "steps"):
-            if getattr(self, name) < 1:
-                raise FoveateError(f"{name} must be at least 1, got {getattr(self, name)}")
+            if (value := getattr(self, name)) is not None and value < 1:
+                raise FoveateError(f"{name} must be at least 1, got {value}")
 
 
 @dataclass(frozen=True)
@@ -136,14 +136,15 @@ def _by_counting(
     source, target = data.train.source, data.train.target
     some = data.train.take(torch.tensor(rows)) if rows else None
     tables, captions = list[Tables](), list[str]()
+    count = plan.iterations or (HMM_ITERATIONS if plan.method == "hmm" else 5)
     # A page shows every iteration, and each is fitted from the start: cheap, and one code path.
-    for k in range(1 if some else plan.iterations, plan.iterations + 1):
+    for k in range(1 if some else count, count + 1):
         model = _fitted(data, plan, k)
         if some:
             values = model.posteriors(some.source, some.target)
             tables.append(values.without_last() if _has_null(plan) else values)
-            captions.append(f"iteration {k} of {plan.iterations}")
-        progress(k, plan.iterations)
+            captions.append(f"iteration {k} of {count}")
+        progress(k, count)
     return Aligned(model.align(source, target), rows, tables, captions)
 
 

@@ -31,6 +31,7 @@ def test_groups_hold_every_cell_once(drawn, held):
     counts = Counter()
     for group in all_groups:
         cells = group.cells.tocoo()
+        assert np.array_equal(group.by_row.toarray(), group.cells.toarray().T)
         for k, row, times in zip(*cells.coords, cells.data, strict=True):
             i, o = divmod(int(group.keys[k]), 7)
             assert o == rows.words[row]

@@ -25,7 +25,7 @@ def align_command(
     out: Path,
     method: Literal["ibm1", "ibm1-diagonal", "hmm", "attention"] = "ibm1",
     symmetrise: Literal["none", "intersection", "grow"] = "none",
-    iterations: int = 5,
+    iterations: int | None = None,
     null: bool = False,
     steps: int = 1000,
     seed: int = 0,
@@ -52,7 +52,7 @@ def align_command(
     symmetrise
         Align both ways and keep the links of both, or what grows from them (grow-diag-final-and).
     iterations
-        Iterations of ibm1, ibm1-diagonal and hmm.
+        Iterations of ibm1, ibm1-diagonal and hmm; 5 unless given, 4 of hmm.
     null
         Give ibm1 a NULL word, for target words without a source; the other two always have one.
     steps

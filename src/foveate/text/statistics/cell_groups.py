@@ -43,10 +43,12 @@ class CellGroup(NamedTuple):
     Args:
         keys: The pairs of words i · O + o that meet, ascending, shape (K,).
         cells: How often each pair of words meets in each row, shape (K, R).
+        by_row: The same transposed, shape (R, K), in the same memory.
     """
 
     keys: Array
     cells: sparse.csr_array
+    by_row: sparse.csc_array
 
 
 def row_order(target: Tokens, size: int) -> RowOrder:
@@ -98,10 +100,8 @@ def _groups(
         lengths = np.bincount(pair[inside], minlength=len(source))
         keys, start, row = _grouped(ids[inside] - low, lengths, high - low, rows, size[1])
         by_pair = by_pair if len(by_pair) >= len(row) else np.ones(len(row))  # shared by all groups
-        shape = (len(keys), len(rows.words))
-        yield CellGroup(
-            keys + low * size[1], sparse.csr_array((by_pair[: len(row)], row, start), shape)
-        )
+        cells = sparse.csr_array((by_pair[: len(row)], row, start), (len(keys), len(rows.words)))
+        yield CellGroup(keys + low * size[1], cells, cells.T)
         low = high
 
 

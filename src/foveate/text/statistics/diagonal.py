@@ -114,7 +114,7 @@ def fit_diagonal(
     model = DiagonalModel(_table(uniform, form), TENSION, null, np.empty(0))
     for k in range(iterations):
         expected, distance, likelihood = _expected(model, parts)
-        table = normalised(_table(expected, form), prior)
+        table = _table(normalised(expected, np.diff(form.indptr), prior), form)
         history = np.append(model.log_likelihood, likelihood)
         model = DiagonalModel(table, _tension(model, shapes, distance), null, history)
         report(k + 1, iterations)

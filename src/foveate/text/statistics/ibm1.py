@@ -127,7 +127,7 @@ def _expected(
     """
     total, done = np.zeros(len(lengths)), 0
     for group in groups:
-        total += group.cells.T @ theta[done : done + len(group.keys)]
+        total += group.by_row @ theta[done : done + len(group.keys)]
         done += len(group.keys)
     inverse = 1 / total
     counts = np.concatenate([group.cells @ inverse for group in second_pass])

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -37,7 +38,7 @@ class PairBatch:
     t: Array
     entry: Array
 
-    @property
+    @cached_property
     def real(self) -> Array:
         """True where there is a source word, shape (B, L)."""
         return np.arange(self.entry.shape[1] - 1) < self.lengths[:, None]

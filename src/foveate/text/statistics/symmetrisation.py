@@ -48,9 +48,12 @@ def _grow_diagonal(
 ) -> set[tuple[int, int]]:
     if forward == backward:
         return forward
-    links, union = forward & backward, forward | backward
+    links = forward & backward
     rows, columns = {i for i, _ in links}, {j for _, j in links}
-    candidates = _candidates(union - links, union)
+    union = forward | backward
+    # Words never lose their links, so that a link between two linked words is never accepted.
+    open_links = [(i, j) for i, j in union - links if i not in rows or j not in columns]
+    candidates = _candidates(open_links, union)
 
     def accept(link: tuple[int, int]) -> None:
         links.add(link)
@@ -66,23 +69,23 @@ def _grow_diagonal(
             for i, j in near:
                 if i not in rows or j not in columns:
                     accept((i, j))
-    for link in (*sorted(forward - links), *sorted(backward - links)):
-        if link[0] not in rows and link[1] not in columns:
-            accept(link)
+    for direction in (forward, backward):
+        for link in sorted(link for link in open_links if link in direction):
+            if link[0] not in rows and link[1] not in columns:
+                accept(link)
     return links
 
 
 def _candidates(
-    unaccepted: set[tuple[int, int]], union: set[tuple[int, int]]
+    open_links: list[tuple[int, int]], union: set[tuple[int, int]]
 ) -> list[tuple[tuple[int, int], list[tuple[int, int]]]]:
-    """The links of the union that touch an unaccepted link, in order, each with those it touches.
+    """The links of the union that touch an open link, in order, each with those it touches.
 
-    Few links are not accepted from the beginning, so these are looked up from their neighbours'
-    side.
+    Few links are open at the beginning, so these are looked up from their neighbours' side.
     """
     touched: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for di, dj in NEIGHBOURS:
-        for i, j in unaccepted:
+        for i, j in open_links:
             if (link := (i - di, j - dj)) in union:
                 touched.setdefault(link, []).append((i, j))
     return sorted(touched.items())

@@ -13,7 +13,7 @@ DENSE_RATIO = 16  # numbers to a query
 DENSE_SIZE = 1 << 22
 
 
-def normalised(counts: sparse.csr_array, prior: float = 0.0) -> sparse.csr_array:
+def normalised(counts: Array, row_sizes: Array, prior: float = 0.0) -> Array:
     r"""Rows of expected counts as (sub-)probabilities.
 
     Without a prior :math:`\theta_{i,o} = c_{i,o} / \sum_{o'} c_{i,o'}`. With a Dirichlet prior the
@@ -22,23 +22,21 @@ def normalised(counts: sparse.csr_array, prior: float = 0.0) -> sparse.csr_array
     from rare pairs of words.
 
     Args:
-        counts: Expected counts, shape (I, O).
-        prior: Concentration a of the Dirichlet prior for each stored entry; 0 for none.
+        counts: Expected counts of the entries of a sparse table, row by row, shape (K,).
+        row_sizes: Number of entries of each row, shape (I,).
+        prior: Concentration a of the Dirichlet prior for each entry; 0 for none.
 
     Example:
-        >>> normalised(sparse.csr_array([[1.0, 3.0]])).toarray()
-        array([[0.25, 0.75]])
+        >>> normalised(np.array([1.0, 3.0, 5.0]), np.array([2, 1]))
+        array([0.25, 0.75, 1.  ])
     """
-    row_sizes = np.diff(counts.indptr)
-    row = np.repeat(np.arange(counts.shape[0]), row_sizes)
-    total = np.bincount(row, counts.data, counts.shape[0])
+    row = np.repeat(np.arange(len(row_sizes)), row_sizes)
+    total = np.bincount(row, counts, len(row_sizes))
     if prior:
         from scipy.special import digamma
 
-        data = np.exp(digamma(counts.data + prior) - digamma(total + prior * row_sizes)[row])
-    else:
-        data = counts.data / np.maximum(total, np.finfo(float).tiny)[row]
-    return sparse.csr_array((data, counts.indices, counts.indptr), counts.shape)
+        return np.exp(digamma(counts + prior) - digamma(total + prior * row_sizes)[row])
+    return counts / np.maximum(total, np.finfo(float).tiny)[row]
 
 
 def table_keys(table: sparse.csr_array) -> Array:
