@@ -268,15 +268,15 @@ def test_a_killed_part_ends_with_the_same_bits(reports, tmp_path):
     work = Agreement().parts(settings)["keywords"]
     whole = work(tmp_path / "whole.safetensors", lambda *_: None)
     (tmp_path / "part").mkdir()
-    place, left = tmp_path / "part" / "checkpoint.safetensors", iter(range(reports))
+    folder, left = tmp_path / "part" / "checkpoint.safetensors", iter(range(reports))
 
     def kill(_done, _total):
         if next(left, None) is None:
             raise Killed
 
     with pytest.raises(Killed):
-        work(place, kill)
-    again = work(place, lambda *_: None)
+        work(folder, kill)
+    again = work(folder, lambda *_: None)
     for kind in ("values", "final"):
         mine, other = getattr(whole, kind), getattr(again, kind)
         assert mine.keys() == other.keys()

@@ -37,9 +37,9 @@ def test_what_is_read_against_one_sentence_at_a_time():
         losses.append(np.log1p(np.exp(-(2 * label - 1) * np.mean(gamma))))
         if label:
             at = sentence.tolist().index(KEYWORD)
-            for place, value in enumerate(gamma):
-                if abs(place - at) <= MAX_DISTANCE:
-                    around[place - at + MAX_DISTANCE].append(value)
+            for position, value in enumerate(gamma):
+                if abs(position - keyword) <= MAX_DISTANCE:
+                    around[position - keyword + MAX_DISTANCE].append(value)
             if at < 5:
                 read = (gamma[at], gamma[at + 1], np.mean(gamma), gamma[-1], gamma[0])
                 for name, value in zip(rows, read, strict=True):

@@ -168,11 +168,11 @@ class MultiLabelJob(Job):
         has = np.stack([record.final["y"] == 1 for record in records.values()], 1)
         called = np.stack([record.final["called"] == 1 for record in records.values()], 1)
         decided = LabelScores(has, called)
-        each = f1_scores(decided)
+        label_f1 = f1_scores(decided)
         runs = label_runs(run)
         scores = {
             name: _label_entry(label_run, float(f1))
-            for (name, label_run), f1 in zip(runs.items(), each, strict=True)
+            for (name, label_run), f1 in zip(runs.items(), label_f1, strict=True)
         }
         areas = [entry["scores"]["auroc"][0] for entry in scores.values()]
         overall = {"macro_auroc": float(np.mean(areas)), **overall_scores(decided)}

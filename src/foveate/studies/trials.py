@@ -118,8 +118,8 @@ def seconds_of(trial: Trial) -> float:
     epochs = trial.plan.epochs
     phases = Counter(trial.rule.phase(Progress(epoch, epochs)) for epoch in range(epochs))
     steps = math.ceil(len(train) / trial.plan.batch)
-    some = train.take(slice(0, trial.plan.batch))
-    times = {phase: _step(trial, some, phase) for phase in phases}
+    batch = train.take(slice(0, trial.plan.batch))
+    times = {phase: _step(trial, batch, phase) for phase in phases}
     seeds = sum(count * times[phase].seeds for phase, count in phases.items())
     one = sum(count * times[phase].one for phase, count in phases.items())
     return (seeds + (1 - HELD_OUT) * len(trial.rates) * one) * steps
@@ -149,19 +149,19 @@ class _StepTime(NamedTuple):
     seeds: float
 
 
-def _step(trial: Trial, some: Bag, phase: Paradigm) -> _StepTime:
+def _step(trial: Trial, batch: Bag, phase: Paradigm) -> _StepTime:
     """Seconds of a step, after a first one that is not counted."""
-    one, all_seeds = _timed_step(trial, some, phase, 1)
+    one, all_seeds = _timed_step(trial, batch, phase, 1)
     if trial.seeds == 1 or not all_seeds:
         return _StepTime(one, one * trial.seeds)
-    return _StepTime(one, _timed_step(trial, some, phase, trial.seeds)[0])
+    return _StepTime(one, _timed_step(trial, batch, phase, trial.seeds)[0])
 
 
-def _timed_step(trial: Trial, some: Bag, phase: Paradigm, seeds: int) -> tuple[float, bool]:
+def _timed_step(trial: Trial, batch: Bag, phase: Paradigm, seeds: int) -> tuple[float, bool]:
     """Seconds of a step of some seeds, and whether seeds are trained together."""
     plan = Plan(**(trial.plan.model_dump() | {"epochs": 2, "every": 2, "stop_below": None}))
-    two_bags = some.take(slice(0, 2))
-    training = Training(lambda: trial.build(some), some, two_bags, phase, range(seeds), plan)
+    two_bags = batch.take(slice(0, 2))
+    training = Training(lambda: trial.build(batch), batch, two_bags, phase, range(seeds), plan)
     training.run_epoch()
     start, before = time.monotonic(), training.cpu_seconds
     training.run_epoch()

@@ -69,8 +69,8 @@ def probe_texts(model: Reader, tokens: Tokens, y: Tensor, cells: int = CELLS) ->
     for rows in _batches_by_length(tokens.lengths, cells):
         ids, mask = tokens.padded(rows)
         output = model(ids, mask)
-        at = _flat(tokens, rows, mask)
-        alpha[at], gamma[at] = output.alpha[mask].float(), output.gamma[mask].float()
+        index = _flat(tokens, rows, mask)
+        alpha[index], gamma[index] = output.alpha[mask].float(), output.gamma[mask].float()
         logit[rows] = output.logit.float()
     for_label = label_log_odds(logit, y)
     right = for_label > 0 if model.classes == 2 else logit.argmax(1) == y

@@ -112,8 +112,8 @@ def _part(
     settings: DiagnosisSettings, task: Condition, checkpoint: Path, progress: StepProgress
 ) -> Record:
     """Diagnose one condition, then train every seed until it has learnt."""
-    at = np.unique([*range(0, settings.steps + 1, settings.every), settings.steps]).tolist()
+    steps = np.unique([*range(0, settings.steps + 1, settings.every), settings.steps]).tolist()
     members = [partial(condition_training, settings, task, seed) for seed in range(settings.seeds)]
-    record = follow(members, at, checkpoint=checkpoint, report=progress)
+    record = follow(members, steps, checkpoint=checkpoint, report=progress)
     final, forecast = predicted(task, settings.diagnosed)
     return Record(record.t, record.values, final, {"condition": task.name, "said": forecast})

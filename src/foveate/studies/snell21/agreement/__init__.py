@@ -75,7 +75,7 @@ def checkpoints(steps: int) -> list[int]:
         [0, 10, 50, 100, 150, 200, 250, 500, 600]
     """
     first = (0, 10, 50, 100, 150, 200)
-    return sorted({*(at for at in first if at < steps), *range(250, steps, 250), steps})
+    return sorted({*(step for step in first if step < steps), *range(250, steps, 250), steps})
 
 
 @EXPERIMENTS.register("agreement")

@@ -65,8 +65,8 @@ class Stages:
 
     def proxy(self) -> Record:
         """Bag-of-words proxies, read after every epoch: ``loss``, ``accuracy``, ``evidence``."""
-        at = [self.epoch * (k + 1) for k in range(self.settings.proxy_epochs)]
-        return self._follow("proxy", [partial(self._proxy, s) for s in self._seeds], at)
+        steps = [self.epoch * (k + 1) for k in range(self.settings.proxy_epochs)]
+        return self._follow("proxy", [partial(self._proxy, s) for s in self._seeds], steps)
 
     def standard(self) -> Record:
         """Standard models at their end: α, (2y − 1)γ and Δ of all tokens, A(α, β), accuracy."""
@@ -90,18 +90,18 @@ class Stages:
         """Models of which only attention is trained against ``standard``. [snell21] A.6"""
         return self.readers("frozen", partial(self._only_attention, standard))
 
-    def readers(self, kind: str, measure: Measure, at: Sequence[int] | None = None) -> Record:
+    def readers(self, kind: str, measure: Measure, steps: Sequence[int] | None = None) -> Record:
         """Train a reader of every seed.
 
         Args:
             kind: "uniform" fixes attention, "frozen" everything else; others train all parameters.
             measure: What is measured of them.
-            at: Steps to measure at; default: the paper's.
+            steps: Steps to measure at; default: the paper's.
         """
         from foveate.studies.snell21.agreement import checkpoints
 
         members = [partial(self._reader, kind, seed, measure) for seed in self._seeds]
-        return self._follow(kind, members, at or checkpoints(self.settings.steps))
+        return self._follow(kind, members, steps or checkpoints(self.settings.steps))
 
     def favour(self, evidence: Array) -> Array:
         """Evidence of single words (words,) for the label of their text, (N,)."""
@@ -125,16 +125,16 @@ class Stages:
         return range(self.settings.seeds)
 
     def _follow(
-        self, kind: str, members: Sequence[Callable[[], MemberTraining]], at: Sequence[int]
+        self, kind: str, members: Sequence[Callable[[], MemberTraining]], steps: Sequence[int]
     ) -> Record:
         settings = self.settings
         readers = len(self.files) - 1
         total = settings.seeds * (self.epoch * settings.proxy_epochs + readers * settings.steps)
         before = self.done
-        self.done += len(members) * at[-1]
+        self.done += len(members) * steps[-1]
         return follow(
             members,
-            at,
+            steps,
             checkpoint=self.files[kind],
             report=lambda done, _: self.progress(before + done, total),
         )
@@ -190,8 +190,8 @@ class Stages:
         if self.settings.vectors is None:
             return None
         words = self.texts.vocabulary
-        chance = generator("vectors", len(words))
-        return glove(self.settings.vectors, words, self.settings.embedding, generator=chance)
+        rng = generator("vectors", len(words))
+        return glove(self.settings.vectors, words, self.settings.embedding, generator=rng)
 
     def _final_values(self, _seed: int, model: Reader) -> dict[str, Array]:
         probes = self.probe(model)

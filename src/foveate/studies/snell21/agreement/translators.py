@@ -117,17 +117,20 @@ class PairStages:
         return self._follow(kind, members, checkpoints(self.settings.pair_steps))
 
     def _follow(
-        self, kind: str, members: Sequence[Callable[[], MemberTraining]], at: Sequence[int]
+        self,
+        kind: str,
+        members: Sequence[Callable[[], MemberTraining]],
+        measured_steps: Sequence[int],
     ) -> Record:
         settings = self.settings
-        each = self.proxy_steps * settings.proxy_epochs + (len(KINDS) - 1) * settings.pair_steps
+        steps = self.proxy_steps * settings.proxy_epochs + (len(KINDS) - 1) * settings.pair_steps
         before = self.done
-        self.done += len(members) * at[-1]
+        self.done += len(members) * measured_steps[-1]
         return follow(
             members,
-            at,
+            measured_steps,
             checkpoint=self.files[kind],
-            report=lambda done, _: self.progress(before + done, settings.seeds * each),
+            report=lambda done, _: self.progress(before + done, settings.seeds * steps),
         )
 
     def _translator(self, kind: str, seed: int, measure: Measure) -> MemberTraining:
@@ -155,7 +158,7 @@ class PairStages:
             return {"loss": np.asarray(self._chosen_loss(model)), "evidence": evidence.values}
 
         return MemberTraining(
-            model, lambda at: proxy_loss(model, stream.at(at)), measure, settings.proxy_lr
+            model, lambda step: proxy_loss(model, stream.at(step)), measure, settings.proxy_lr
         )
 
     @torch.no_grad()

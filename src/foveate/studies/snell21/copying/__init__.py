@@ -85,9 +85,11 @@ def _part(settings: CopyingSettings, kind: str, checkpoint: Path, progress: Step
         settings.lr,
     )
     steps = getattr(settings, SPANS[kind])
-    at = np.unique([*range(0, steps + 1, settings.every), steps]).tolist()
+    measured_steps = np.unique([*range(0, steps + 1, settings.every), steps]).tolist()
     members = [partial(_member, task, seed) for seed in range(settings.seeds)]
-    return follow(members, at, checkpoint=checkpoint, report=progress, meta={"kind": kind})
+    return follow(
+        members, measured_steps, checkpoint=checkpoint, report=progress, meta={"kind": kind}
+    )
 
 
 def _member(task: CopyTask, seed: int) -> MemberTraining:

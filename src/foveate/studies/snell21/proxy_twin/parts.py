@@ -36,13 +36,13 @@ def corpus(texts: int, words: int, seed: int) -> tuple[Array, Array]:
     Returns:
         Shares of each word in each text, shape (texts, words), and labels, shape (texts,).
     """
-    chance = generator("twin corpus", seed)
+    rng = generator("twin corpus", seed)
     rates = torch.ones(texts, words, dtype=torch.float64)
-    counts = torch.poisson(rates, generator=chance)
+    counts = torch.poisson(rates, generator=rng)
     counts[:, 0] += counts.sum(1) == 0
     x = counts / counts.sum(1, keepdim=True)
-    weights = 4 * torch.randn(words, generator=chance, dtype=torch.float64)
-    y = torch.rand(texts, generator=chance, dtype=torch.float64) < (x @ weights).sigmoid()
+    weights = 4 * torch.randn(words, generator=rng, dtype=torch.float64)
+    y = torch.rand(texts, generator=rng, dtype=torch.float64) < (x @ weights).sigmoid()
     return x.numpy(), y.numpy().astype(int)
 
 
@@ -56,9 +56,9 @@ def minima(settings: "ProxyTwinSettings", progress: StepProgress) -> Record:
     rows: dict[str, list[list[float]]] = {"gap": [], "norm": [], "strength": []}
     for seed in range(settings.corpora):
         x, y = corpus(settings.corpus_texts, settings.corpus_words, seed)
-        chance = generator("twin start", seed)
+        rng = generator("twin start", seed)
         size = settings.corpus_d * (2 + settings.corpus_words)
-        start = torch.randn(size, generator=chance, dtype=torch.float64).numpy()
+        start = torch.randn(size, generator=rng, dtype=torch.float64).numpy()
         minima = [_one_minimum(settings, x, y, share, start) for share in settings.penalties]
         for name, column in zip(rows, zip(*minima, strict=True), strict=True):
             rows[name].append(list(column))
