@@ -69,8 +69,8 @@ def test_background_predicts_as_at_the_wrong_point(kind):
         state[3:] += step[3:]
     says_b = 1 / (1 + np.exp(state[5]))
     assert says_b == pytest.approx(wrong_point(m, weight, kind).background, abs=1e-6)
-    fore = 1 / (1 + np.exp(state[4]))
-    assert fore == pytest.approx(wrong_point(m, weight, kind).foreground, abs=0.01)
+    foreground = 1 / (1 + np.exp(state[4]))
+    assert foreground == pytest.approx(wrong_point(m, weight, kind).foreground, abs=0.01)
 
 
 def test_from_a_neutral_start_all_find_the_foreground():

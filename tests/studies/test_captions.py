@@ -194,8 +194,8 @@ def test_reading_in_batches_is_reading_one_by_one():
         )
         with torch.no_grad():
             a = pool.bank.take(pool.test.rows[i : i + 1])
-            log_p, glance = model.log_prob(a, pool.test.y[i : i + 1, k : k + 1], "soft")
-        np.testing.assert_allclose(whole.alpha[row], glance.alpha[0, 0, t], atol=1e-6)
+            log_p, output = model.log_prob(a, pool.test.y[i : i + 1, k : k + 1], "soft")
+        np.testing.assert_allclose(whole.alpha[row], output.alpha[0, 0, t], atol=1e-6)
         assert whole.p[row] == pytest.approx(float(log_p[0, 0, t].exp()), abs=1e-6)
 
 
