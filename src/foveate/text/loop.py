@@ -22,7 +22,7 @@ from foveate.randomness import generator
 from foveate.records.record import Array, Record, load_checkpoint, save_checkpoint
 from foveate.settings import current_device
 
-__all__ = ["MemberTraining", "built", "follow", "measurement_steps"]
+__all__ = ["MemberTraining", "built", "even_steps", "follow", "measurement_steps"]
 
 SAVE_EVERY = 20.0  # seconds between checkpoints
 
@@ -66,6 +66,16 @@ def measurement_steps(steps: int) -> list[int]:
     """
     rising = takewhile(lambda step: step < steps, (25 * 2**k for k in count()))
     return [0, *rising, steps]
+
+
+def even_steps(steps: int, every: int) -> list[int]:
+    """Steps to measure at: 0, every so many, and the last.
+
+    Example:
+        >>> even_steps(50, 20)
+        [0, 20, 40, 50]
+    """
+    return [*range(0, steps, every), steps]
 
 
 def follow(

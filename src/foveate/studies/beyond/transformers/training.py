@@ -13,7 +13,7 @@ from foveate.randomness import generator
 from foveate.records.record import Record
 from foveate.text.corpora import Pairs, SentencePairs, load_pairs
 from foveate.text.corpora.copying import copying, word_count
-from foveate.text.loop import MemberTraining, built, follow
+from foveate.text.loop import MemberTraining, built, even_steps, follow
 from foveate.text.probes.pairs import append_end
 from foveate.text.statistics.pair_tables import Tables
 from foveate.text.tokens import END, MARKS, PAD, START
@@ -43,7 +43,7 @@ def train_copies(
 ) -> Record:
     """Train every seed on one copy task."""
     members = [partial(_copy_training, settings, kind, heads, k) for k in range(settings.seeds)]
-    steps = _steps(settings.steps, settings.every)
+    steps = even_steps(settings.steps, settings.every)
     meta = {"kind": kind, "heads": heads}
     return follow(members, steps, checkpoint=checkpoint, report=progress, meta=meta)
 
@@ -56,14 +56,9 @@ def train_pairs(
         settings.pairs, unit="words", train=settings.train_pairs, least=settings.least
     )
     members = [partial(_pair_training, settings, data, seed) for seed in range(settings.pair_seeds)]
-    steps = _steps(settings.pair_steps, settings.pair_every)
+    steps = even_steps(settings.pair_steps, settings.pair_every)
     meta = {"pairs": settings.pairs, **data.counts}
     return follow(members, steps, checkpoint=checkpoint, report=progress, meta=meta)
-
-
-def _steps(steps: int, every: int) -> list[int]:
-    steps_measured: list[int] = np.unique([*range(0, steps + 1, every), steps]).tolist()
-    return steps_measured
 
 
 def _copy_training(

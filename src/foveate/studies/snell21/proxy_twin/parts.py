@@ -10,7 +10,7 @@ from scipy import sparse
 from foveate.randomness import generator
 from foveate.records.record import Array, Record
 from foveate.studies.snell21.agreement.comparison import CHOOSING
-from foveate.studies.snell21.agreement.readers import Stages
+from foveate.studies.snell21.agreement.readers import ReaderStages
 from foveate.studies.snell21.agreement.texts import Texts, prepared
 from foveate.studies.snell21.proxy_twin.factored import (
     factored_minimum,
@@ -46,7 +46,7 @@ def corpus(texts: int, words: int, seed: int) -> tuple[Array, Array]:
     return x.numpy(), y.numpy().astype(int)
 
 
-def minima(settings: "ProxyTwinSettings", progress: StepProgress) -> Record:
+def minima(settings: "ProxyTwinSettings", _: Path, progress: StepProgress) -> Record:
     """Proxy and logistic regression minimised on every corpus under every penalty.
 
     The record's t are the penalties as shares of λ_max; ``values`` (T, S): ``gap``, the relative
@@ -93,7 +93,7 @@ def trained(
     strengths, 3).
     """
     texts = prepared(settings.texts, name)
-    stages = Stages(settings.texts, texts, checkpoint, progress, ("proxy", "uniform"))
+    stages = ReaderStages(settings.texts, texts, checkpoint, progress, ("proxy", "uniform"))
     proxy = stages.proxy()
     seeds = np.arange(settings.texts.seeds)
     best = proxy.values["loss"][:, :, CHOOSING].argmin(0)
@@ -139,7 +139,7 @@ def _shares(texts: Texts) -> tuple[Any, Array]:
     return sparse.csr_matrix(shares), np.asarray(counts.sum(0)).ravel() > 0
 
 
-def _margin(stages: Stages, weights: Array) -> Array:
+def _margin(stages: ReaderStages, weights: Array) -> Array:
     """Log-odds of the label of each text, (n,), from the weights of words."""
     means = np.add.reduceat(stages.favour(weights), stages.start[:-1])
     return np.asarray(means / np.diff(stages.start))
