@@ -80,8 +80,9 @@ def fit_command(
     verdict
         Whether the attention of the main paradigm is examined too, as by foveate trust.
     """
-    from foveate.jobs.fit import start_fit
-    from foveate.jobs.multi_label import start_labels
+    from foveate.jobs.fit import FitJob
+    from foveate.jobs.lifecycle import start_job
+    from foveate.jobs.multi_label import MultiLabelJob
     from foveate.userdata.source import Origin
 
     origin = Origin(data, column_values(columns))
@@ -89,8 +90,8 @@ def fit_command(
         bags = origin.read(labelled=True, report=options["report"])
         if not execution.as_json:
             print_columns(bags.roles)
-        start = start_labels if bags.multi_label else start_fit
-        run = start(bags, settings, out, origin=origin, **options)
+        job = MultiLabelJob if bags.multi_label else FitJob
+        run = start_job(job(settings or FitSettings(), bags, origin), out=out, **options)
     if verdict:
         with use_device(execution.device):
             run = add_verdict(run)

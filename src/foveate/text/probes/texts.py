@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from foveate.metrics.ragged import equal_length_groups
 from foveate.records.record import Array
 from foveate.text.models.proxy import Proxy
 from foveate.text.models.reader import Reader, ReaderOutput, label_log_odds
@@ -121,13 +122,8 @@ def word_evidence(model: Proxy) -> Array:
 
 
 def _batches_by_length(lengths: Tensor, cells: int) -> Iterator[Tensor]:
-    """Rows of similar length, the longest first, at most ``cells`` padded positions per batch."""
-    order = lengths.argsort(descending=True, stable=True)
-    done = 0
-    while done < len(order):
-        step = max(1, cells // int(lengths[order[done]]))
-        yield order[done : done + step]
-        done += step
+    rows = np.arange(len(lengths))
+    return map(torch.from_numpy, equal_length_groups(lengths.numpy(), rows, cells))
 
 
 def _flat(tokens: Tokens, rows: Tensor, mask: Tensor) -> Tensor:
