@@ -28,5 +28,5 @@ def global_generator_untouched():
 
 
 @pytest.fixture
-def chance():
+def rng():
     return torch.Generator().manual_seed(0)

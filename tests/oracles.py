@@ -54,17 +54,17 @@ def logit_loop(alpha, x, g, y) -> Tensor:
 
 def odds_loop(g, bag: Tensor, kind: str) -> Tensor:
     """Odds of every class in a bag by enumeration of its segments."""
-    each = [g(segment[None])[0].exp() for segment in bag]
+    scores = [g(segment[None])[0].exp() for segment in bag]
     if kind == "max":
         return torch.stack(
-            [max((odds[c] for odds in each), key=float) for c in range(len(each[0]))]
+            [max((odds[c] for odds in scores), key=float) for c in range(len(scores[0]))]
         )
     if kind == "presence":
-        return sum(each)
-    total = torch.zeros_like(each[0])
-    for shown in itertools.product((False, True), repeat=len(each)):  # which segments show it
-        if any(shown):
-            chosen = [odds for odds, exists in zip(each, shown, strict=True) if exists]
+        return sum(scores)
+    total = torch.zeros_like(scores[0])
+    for flags in itertools.product((False, True), repeat=len(scores)):  # which segments show it
+        if any(flags):
+            chosen = [odds for odds, exists in zip(scores, flags, strict=True) if exists]
             total = total + torch.stack(chosen).prod(0)
     return total
 

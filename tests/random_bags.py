@@ -9,12 +9,12 @@ __all__ = ["random_bag"]
 
 
 def random_bag(n=6, m=5, d=3, seed=0, classes=3):
-    chance = generator("bags", seed)
+    rng = generator("bags", seed)
     rows = [
         torch.randn(
-            int(torch.randint(1, m + 1, (), generator=chance)),
+            int(torch.randint(1, m + 1, (), generator=rng)),
             d,
-            generator=chance,
+            generator=rng,
             dtype=torch.float64,
         )
         for _ in range(n)

@@ -73,7 +73,8 @@ PHRASES = {
     "blow up": "diverge",
 }
 NAMES = {"told", "said", "heard", "sight", "glance", "foresee", "astray", "lesson", "exam", "tap"}
-NAMES |= {"desk", "film", "pile", "foresight", "speaker"}
+NAMES |= {"desk", "film", "pile", "foresight", "speaker", "judged", "everyone", "paints", "audible"}
+NAMES |= {"fore", "thing", "things", "stuff", "took", "somebody", "everybody"}
 
 
 def prose_files() -> list[Path]:

@@ -72,9 +72,9 @@ def _check_completion(program: Path, home: Path) -> None:
     test = (
         f"source {script}; COMP_WORDS=(foveate doc); COMP_CWORD=1; _foveate; echo ${{COMPREPLY[0]}}"
     )
-    found = subprocess.run(["bash", "-c", test], capture_output=True, text=True, check=True)
-    if found.stdout.strip() != "doctor":
-        raise SystemExit(f"bash completes 'foveate doc' by {found.stdout.strip()!r}, not 'doctor'")
+    result = subprocess.run(["bash", "-c", test], capture_output=True, text=True, check=True)
+    if result.stdout.strip() != "doctor":
+        raise SystemExit(f"bash completes 'foveate doc' by {result.stdout.strip()!r}, not 'doctor'")
 
 
 def _check_sizes(sizes: Mapping[str, int], page: str) -> None:

@@ -30,8 +30,8 @@ def picture(records: Mapping[str, Record], row: Row) -> str:
     views = {view.paradigm: view for view in row.views}
     size = [float(v) for v in re.findall(r'viewBox="[\d.-]+ [\d.-]+ ([\d.]+) ([\d.]+)"',
                                          str(row.picture))[0]]  # fmt: skip
-    tall = PANEL * size[1] / size[0]
-    width, height = 2 * (MARGIN + PANEL) + GAP, HEAD + tall + FOOT + MARGIN
+    panel_height = PANEL * size[1] / size[0]
+    width, height = 2 * (MARGIN + PANEL) + GAP, HEAD + panel_height + FOOT + MARGIN
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" '
         f'width="{width:g}" height="{height:g}" font-family="sans-serif" fill="{TEXT_COLOUR}" '
@@ -42,24 +42,26 @@ def picture(records: Mapping[str, Record], row: Row) -> str:
     ]
     for k, (name, model) in enumerate(((WRONG, "A"), (RIGHT, "B"))):
         left = MARGIN + k * (PANEL + GAP)
-        parts += _panel(f"Model {model}", records[name], views[name], left, tall)
+        parts += _panel(f"Model {model}", records[name], views[name], left, panel_height)
     parts.append(
         _text(MARGIN, height - 12, "Dashed: the digit that decides. Violet: attention.", 20)
     )
     return "".join(parts) + "</svg>\n"
 
 
-def _panel(model: str, record: Record, view: View, left: float, tall: float) -> list[str]:
+def _panel(model: str, record: Record, view: View, left: float, panel_height: float) -> list[str]:
     numbers = summarise(record)
     title = f"{model}: {numbers['accuracy'].mean:.0f} % accurate"
-    looks = f"looks at the right digit: {numbers['ft'].mean:.0f} %"
-    svg = f'<svg x="{left:g}" y="{HEAD:g}" width="{PANEL:g}" height="{tall:g}" '
+    caption = f"looks at the right digit: {numbers['ft'].mean:.0f} %"
+    svg = f'<svg x="{left:g}" y="{HEAD:g}" width="{PANEL:g}" height="{panel_height:g}" '
     colour = "#00684a" if view.focused else "#a03c00"
     return [
         _text(left, 30, title, 25, bold=True),
-        _text(left, 62, looks, 22),
+        _text(left, 62, caption, 22),
         str(view.picture).replace("<svg ", svg, 1),
-        _text(left, HEAD + tall + 28, view.verdict.capitalize(), 24, bold=True, fill=colour),
+        _text(
+            left, HEAD + panel_height + 28, view.verdict.capitalize(), 24, bold=True, fill=colour
+        ),
     ]
 
 

@@ -41,9 +41,9 @@ def joined_runs(results: Sequence[Result]) -> Result:
     cells: dict[tuple[str, ...], Mapping[str, Any]] = {}
     for result in results:
         cells |= cells_by_key(result)
-    own = {key: cell for key, cell in cells.items() if key[0] in TITLES}
+    real_cells = {key: cell for key, cell in cells.items() if key[0] in TITLES}
     order = list(TITLES)
-    listed = sorted(own.values(), key=lambda cell: order.index(cell["group"]))
+    listed = sorted(real_cells.values(), key=lambda cell: order.index(cell["group"]))
     values = {
         (TITLES[cell["group"]], cell["name"], cell["measure"]): list(cell["values"])
         for cell in listed

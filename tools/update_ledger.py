@@ -32,13 +32,13 @@ def judge_stored(result: dict[str, Any]) -> list[Finding]:
     """The findings of a stored table by today's criteria; none where it cannot be judged."""
     kind = EXPERIMENTS.get(result["table"])
     name = f"{kind.__module__}.findings"
-    judge = getattr(import_module(name), "decide_claims", None) if find_spec(name) else None
-    if judge is None:
+    decide_claims = getattr(import_module(name), "decide_claims", None) if find_spec(name) else None
+    if decide_claims is None:
         return []
     config = result["manifest"]["config"]
     settings = settings_for(config["experiment"], config["scale"], config["settings"])
     cells = [Cell(**{**c, "values": tuple(c["values"])}) for c in result["cells"]]
-    findings: list[Finding] = judge(settings, cells)
+    findings: list[Finding] = decide_claims(settings, cells)
     return findings
 
 

@@ -13,8 +13,8 @@ sizes = st.integers(1, 40)
 
 
 def scores(m: int, seed: int, scale: float = 2.0) -> torch.Tensor:
-    chance = torch.Generator().manual_seed(seed)
-    return scale * torch.randn(3, m, generator=chance, dtype=torch.float64)
+    rng = torch.Generator().manual_seed(seed)
+    return scale * torch.randn(3, m, generator=rng, dtype=torch.float64)
 
 
 @given(sizes, st.integers(0, 10**6), st.floats(0.01, 50))
@@ -28,9 +28,9 @@ def test_every_map_gives_a_distribution(m, seed, scale):
 
 @given(st.integers(2, 30), st.integers(0, 10**6), st.floats(0.01, 100))
 def test_masking_equals_deleting(m, seed, scale):
-    chance = torch.Generator().manual_seed(seed)
-    s = scale * torch.randn(m, generator=chance, dtype=torch.float64)
-    mask = torch.rand(m, generator=chance) < 0.6
+    rng = torch.Generator().manual_seed(seed)
+    s = scale * torch.randn(m, generator=rng, dtype=torch.float64)
+    mask = torch.rand(m, generator=rng) < 0.6
     mask[0] = True
     for name in ALL:
         alpha = MAPS.get(name)(s[None], mask[None])[0]

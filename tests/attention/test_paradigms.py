@@ -38,10 +38,10 @@ PER_BAG = [Soft, Hard, Marginal, LogitAverage]
 
 
 def case(B=4, m=5, d=3, C=4, seed=0, scale=1.0):
-    chance = torch.Generator().manual_seed(seed)
+    rng = torch.Generator().manual_seed(seed)
 
     def draw(*shape):
-        return torch.randn(*shape, generator=chance, dtype=torch.float64)
+        return torch.randn(*shape, generator=rng, dtype=torch.float64)
 
     weight, bias = draw(C, d), draw(C)
 
@@ -105,9 +105,9 @@ def test_inference_rules_are_those_of_the_paper():
 @pytest.mark.parametrize("rows", [7, 30])  # fewer than the 20 references, and more
 def test_bank_with_index_equals_dense_segments(rule, rows):
     alpha, _, g, y = case()
-    chance = torch.Generator().manual_seed(1)
-    bank = torch.randn(rows, 3, generator=chance, dtype=torch.float64)
-    index = torch.randint(rows, (4, 5), generator=chance)
+    rng = torch.Generator().manual_seed(1)
+    bank = torch.randn(rows, 3, generator=rng, dtype=torch.float64)
+    index = torch.randint(rows, (4, 5), generator=rng)
     shared, dense = Mosaics(bank, index), bank[index]
     torch.testing.assert_close(rule.loss(alpha, shared, g, y), rule.loss(alpha, dense, g, y))
     torch.testing.assert_close(rule.log_prob(alpha, shared, g), rule.log_prob(alpha, dense, g))
@@ -161,10 +161,10 @@ def enumerate_samples(m):
 
 def test_sampled_hard_is_unbiased_by_enumeration_and_less_noisy_than_without_control():
     m, d, C = 4, 2, 3
-    chance = torch.Generator().manual_seed(5)
-    s = torch.randn(1, m, generator=chance, dtype=torch.float64, requires_grad=True)
-    weight = torch.randn(C, d, generator=chance, dtype=torch.float64, requires_grad=True)
-    x = torch.randn(1, m, d, generator=chance, dtype=torch.float64)
+    rng = torch.Generator().manual_seed(5)
+    s = torch.randn(1, m, generator=rng, dtype=torch.float64, requires_grad=True)
+    weight = torch.randn(C, d, generator=rng, dtype=torch.float64, requires_grad=True)
+    x = torch.randn(1, m, d, generator=rng, dtype=torch.float64)
     y = torch.tensor([1])
 
     def g(rows):
@@ -283,22 +283,22 @@ def test_top_marginal_predicts_uniformly_for_other_segments():
         log_p = torch.stack([torch.stack([oracles.log_prob_loop(g, s) for s in bag]) for bag in x])
         for i in range(4):
             order = sorted(range(5), key=lambda j: -float(alpha[i, j]))[:top]
-            said = sum(alpha[i, j] * log_p[i, j].exp() for j in order)
+            expected_p = sum(alpha[i, j] * log_p[i, j].exp() for j in order)
             rest = 1 - sum(alpha[i, j] for j in order)
-            expected = (said + rest / log_p.shape[2]).log()
+            expected = (expected_p + rest / log_p.shape[2]).log()
             torch.testing.assert_close(TopMarginal(top).log_prob(alpha, x, g)[i], expected)
-    everything = TopMarginal(9).loss(alpha, x, g, y)
-    torch.testing.assert_close(everything, Marginal().loss(alpha, x, g, y))
+    all_segments = TopMarginal(9).loss(alpha, x, g, y)
+    torch.testing.assert_close(all_segments, Marginal().loss(alpha, x, g, y))
     assert TopMarginal(3).calls(20) == 3
     assert TopMarginal(3).calls(2) == 2
 
 
 def test_witness_term_is_the_log_probability_of_the_drawn_segment():
     alpha, x, g, y = case()
-    places = torch.tensor([[0], [4], [2], [2]])
-    query = WithWitness(Soft(), 0.7).loss(alpha, x, g, y, places)
-    said = [oracles.log_prob_loop(g, x[i, places[i, 0]])[y[i]] for i in range(4)]
-    torch.testing.assert_close(query, Soft().loss(alpha, x, g, y) - 0.7 * torch.stack(said))
+    positions = torch.tensor([[0], [4], [2], [2]])
+    query = WithWitness(Soft(), 0.7).loss(alpha, x, g, y, positions)
+    expected_p = [oracles.log_prob_loop(g, x[i, positions[i, 0]])[y[i]] for i in range(4)]
+    torch.testing.assert_close(query, Soft().loss(alpha, x, g, y) - 0.7 * torch.stack(expected_p))
     torch.testing.assert_close(
         WithWitness(Soft()).loss(alpha, x, g, y), Soft().loss(alpha, x, g, y)
     )
@@ -310,14 +310,14 @@ def test_witness_term_is_the_log_probability_of_the_drawn_segment():
 
 def test_several_witnesses_are_averaged():
     alpha, x, g, y = case()
-    places = torch.tensor([[0, 1, 1], [4, 0, 2], [2, 3, 4], [2, 2, 2]])
+    positions = torch.tensor([[0, 1, 1], [4, 0, 2], [2, 3, 4], [2, 2, 2]])
     rule = WithWitness(Soft(), 0.7, 3)
-    said = [
-        sum(oracles.log_prob_loop(g, x[i, j])[y[i]] for j in places[i].tolist()) / 3
+    expected_p = [
+        sum(oracles.log_prob_loop(g, x[i, j])[y[i]] for j in positions[i].tolist()) / 3
         for i in range(4)
     ]
-    expected = Soft().loss(alpha, x, g, y) - 0.7 * torch.stack(said)
-    torch.testing.assert_close(rule.loss(alpha, x, g, y, places), expected)
+    expected = Soft().loss(alpha, x, g, y) - 0.7 * torch.stack(expected_p)
+    torch.testing.assert_close(rule.loss(alpha, x, g, y, positions), expected)
     assert rule.picks == 3
     assert rule.calls(20) == 4
 

@@ -186,9 +186,9 @@ def test_gradients_are_right(rule):
 @pytest.mark.parametrize("rows", [7, 30])  # fewer than the 20 references, and more
 def test_a_bank_with_an_index_equals_dense_segments(rule, rows):
     alpha, _, g, y = case()
-    chance = torch.Generator().manual_seed(1)
-    bank = torch.randn(rows, 3, generator=chance, dtype=torch.float64)
-    index = torch.randint(rows, (4, 5), generator=chance)
+    rng = torch.Generator().manual_seed(1)
+    bank = torch.randn(rows, 3, generator=rng, dtype=torch.float64)
+    index = torch.randint(rows, (4, 5), generator=rng)
     shared, dense = Mosaics(bank, index), bank[index]
     torch.testing.assert_close(rule.loss(alpha, shared, g, y), rule.loss(alpha, dense, g, y))
     torch.testing.assert_close(rule.evidence(alpha, shared, g), rule.evidence(alpha, dense, g))

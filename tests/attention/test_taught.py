@@ -9,8 +9,8 @@ from foveate.errors import FoveateError
 
 
 def case(seed=0, B=3, m=4, C=3):
-    chance = torch.Generator().manual_seed(seed)
-    s, x = (torch.randn(B, m, *more, generator=chance).double() for more in ((), (C,)))
+    rng = torch.Generator().manual_seed(seed)
+    s, x = (torch.randn(B, m, *more, generator=rng).double() for more in ((), (C,)))
     return softmax(s), 2 * x, torch.arange(B) % C
 
 

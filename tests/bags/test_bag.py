@@ -1,6 +1,6 @@
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import inputs, settings
 from hypothesis import strategies as st
 
 from foveate.attention.maps import MAPS
@@ -13,9 +13,9 @@ from foveate.models.nets import mlp
 
 
 def ragged(lengths, d=3, C=3, seed=0):
-    chance = torch.Generator().manual_seed(seed)
-    bags = [torch.randn(k, d, generator=chance, dtype=torch.float64) for k in lengths]
-    z = [torch.rand(k, generator=chance) < 0.5 for k in lengths]
+    rng = torch.Generator().manual_seed(seed)
+    bags = [torch.randn(k, d, generator=rng, dtype=torch.float64) for k in lengths]
+    z = [torch.rand(k, generator=rng) < 0.5 for k in lengths]
     return bags, torch.arange(len(lengths)) % C, z
 
 
@@ -78,10 +78,10 @@ def test_sizes():
 
 @pytest.mark.parametrize("rows", [torch.tensor([2, 0]), slice(1, 3), slice(0, 0)])
 def test_take_selects_rows_of_every_field(rows):
-    chance = torch.Generator().manual_seed(0)
-    bank = torch.randn(9, 2, generator=chance)
-    index = torch.randint(9, (3, 4), generator=chance)
-    z, mask = torch.rand(3, 4, generator=chance) < 0.5, yes.clone()
+    rng = torch.Generator().manual_seed(0)
+    bank = torch.randn(9, 2, generator=rng)
+    index = torch.randint(9, (3, 4), generator=rng)
+    z, mask = torch.rand(3, 4, generator=rng) < 0.5, yes.clone()
     mask[1, 2:] = False
     group = torch.tensor([7, 8, 9])
     for segments in (Mosaics(bank, index), bank[index]):
@@ -104,7 +104,7 @@ def test_take_does_not_check_the_bank_again():
         Bag(part.x, part.y)
 
 
-@given(st.lists(st.integers(1, 6), min_size=1, max_size=6), st.integers(0, 10**6))
+@inputs(st.lists(st.integers(1, 6), min_size=1, max_size=6), st.integers(0, 10**6))
 def test_pad_preserves_rows(lengths, seed):
     bags, y, z = ragged(lengths, seed=seed)
     group = torch.arange(len(lengths))
@@ -134,9 +134,9 @@ def test_pad_preserves_rows(lengths, seed):
     ],
 )
 def test_pad_rejects_invalid_input(change, sentence):
-    given = {"bags": [torch.zeros(2, 3), torch.zeros(1, 3)], "y": torch.tensor([0, 1])}
+    inputs = {"bags": [torch.zeros(2, 3), torch.zeros(1, 3)], "y": torch.tensor([0, 1])}
     with pytest.raises(FoveateError, match=sentence):
-        pad(**{**given, **change})
+        pad(**{**inputs, **change})
 
 
 @pytest.mark.parametrize("layer", [None, "hidden1"])
@@ -153,7 +153,7 @@ def test_a_padded_batch_attends_as_bag_by_bag(map, layer):
 
 
 @settings(max_examples=10)
-@given(st.lists(st.integers(1, 6), min_size=2, max_size=5), st.integers(0, 10**6))
+@inputs(st.lists(st.integers(1, 6), min_size=2, max_size=5), st.integers(0, 10**6))
 def test_a_padded_batch_has_the_losses_and_readings_of_bag_by_bag(lengths, seed):
     bags, y, _ = ragged(lengths, seed=seed)
     net, bag = model(), pad(bags, y)
@@ -168,7 +168,7 @@ def test_a_padded_batch_has_the_losses_and_readings_of_bag_by_bag(lengths, seed)
         read = rule.log_prob(focus.alpha, focus.h, net.g)
         for i, member in enumerate(bags):
             alone = net.attend(member[None], None)
-            given = (alone.alpha, alone.h, net.g)
-            one = rule.loss(*given, y[i : i + 1], None if aux is None else aux[i : i + 1])
+            inputs = (alone.alpha, alone.h, net.g)
+            one = rule.loss(*inputs, y[i : i + 1], None if aux is None else aux[i : i + 1])
             torch.testing.assert_close(loss[i], one[0])
-            torch.testing.assert_close(read[i], rule.log_prob(*given)[0])
+            torch.testing.assert_close(read[i], rule.log_prob(*inputs)[0])

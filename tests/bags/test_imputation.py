@@ -2,17 +2,17 @@
 
 import numpy as np
 import torch
-from hypothesis import given
+from hypothesis import inputs
 from hypothesis import strategies as st
 
 from foveate.bags.imputation import Imputation
 
 
-@given(st.integers(1, 40), st.integers(1, 5), st.floats(0, 1), st.integers(0, 99))
+@inputs(st.integers(1, 40), st.integers(1, 5), st.floats(0, 1), st.integers(0, 99))
 def test_medians_ignore_missing_numbers(n, d, share, seed):
-    chance = np.random.default_rng(seed)
-    values = chance.normal(size=(n, d)).astype(np.float32)
-    missing = chance.random((n, d)) < share
+    rng = np.random.default_rng(seed)
+    values = rng.normal(size=(n, d)).astype(np.float32)
+    missing = rng.random((n, d)) < share
     rows = torch.from_numpy(np.where(missing, 0, values))
     imputation = Imputation.of(rows, torch.from_numpy(missing))
     for k in range(d):

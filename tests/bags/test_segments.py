@@ -2,7 +2,7 @@ import itertools
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import inputs, settings
 from hypothesis import strategies as st
 
 import oracles
@@ -14,17 +14,17 @@ shapes = st.sampled_from([(3,), (2, 2), (1, 4, 4)])
 counts = st.integers(1, 5)
 
 
-def draw(chance, *shape):
-    return torch.randn(*shape, generator=chance, dtype=torch.float64)
+def draw(rng, *shape):
+    return torch.randn(*shape, generator=rng, dtype=torch.float64)
 
 
 def cut(B, m, rows, shape, seed):
     """Segments cut from a bank, and the same written out by loops."""
-    chance = torch.Generator().manual_seed(seed)
-    bank = draw(chance, rows, *shape)
-    index = torch.randint(rows, (B, m), generator=chance)
+    rng = torch.Generator().manual_seed(seed)
+    bank = draw(rng, rows, *shape)
+    index = torch.randint(rows, (B, m), generator=rng)
     written = torch.stack([torch.stack([bank[index[i, j]] for j in range(m)]) for i in range(B)])
-    return Mosaics(bank, index), written, chance
+    return Mosaics(bank, index), written, rng
 
 
 def double(rows):
@@ -47,11 +47,11 @@ class Counting:
 
 
 @settings(max_examples=40)
-@given(counts, counts, st.integers(1, 30), shapes, st.integers(0, 10**6))
+@inputs(counts, counts, st.integers(1, 30), shapes, st.integers(0, 10**6))
 def test_operations_agree_on_mosaics_and_dense_segments(B, m, rows, shape, seed):
-    x, written, chance = cut(B, m, rows, shape, seed)
-    alpha, j = draw(chance, B, m), torch.randint(m, (B,), generator=chance)
-    some = torch.randint(B, (3,), generator=chance)
+    x, written, rng = cut(B, m, rows, shape, seed)
+    alpha, j = draw(rng, B, m), torch.randint(m, (B,), generator=rng)
+    some = torch.randint(B, (3,), generator=rng)
     assert torch.equal(dense(x), written)
     for form in (x, written):
         torch.testing.assert_close(mix(alpha, form), oracles.mix_loop(alpha, written))
@@ -126,8 +126,8 @@ def test_without_gradients_rows_are_processed_in_parts(monkeypatch):
 
 
 def test_gradients_reach_bank_and_attention():
-    x, written, chance = cut(3, 4, 5, (2,), 1)
-    alpha = draw(chance, 3, 4).requires_grad_()
+    x, written, rng = cut(3, 4, 5, (2,), 1)
+    alpha = draw(rng, 3, 4).requires_grad_()
     bank = x.bank.clone().requires_grad_()
     total = mix(alpha, Mosaics(bank, x.index)).sum()
     by_alpha, by_bank = torch.autograd.grad(total, (alpha, bank))

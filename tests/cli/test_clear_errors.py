@@ -149,8 +149,8 @@ def test_names_of_300_letters(command, capsys, tmp_path, monkeypatch):
 def test_bags_and_classes_of_300_letters_are_fitted(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("FOVEATE_RUNS", str(tmp_path / "runs"))
-    chance = np.random.default_rng(0)
-    rows = [f"{LONG}{i},{LONG}{i % 2},{chance.normal()},{chance.normal()}" for i in range(30)]
+    rng = np.random.default_rng(0)
+    rows = [f"{LONG}{i},{LONG}{i % 2},{rng.normal()},{rng.normal()}" for i in range(30)]
     path = tmp_path / f"{'n' * 240}.csv"
     path.write_text(f"bag,label,{LONG},b\n" + "\n".join(row for row in rows for _ in range(2)))
     main(["fit", str(path), "--paradigms", "soft", "--seeds", "1", "--epochs", "1", "--folds", "1"])

@@ -119,14 +119,14 @@ def test_the_shipped_ledger_has_a_verdict_for_every_claim_that_minutes_can_check
 
 
 def test_a_run_of_another_size_is_not_shown_as_this_scale(capsys, tmp_path):
-    place = "runs/claims-small/toy-classifier"
-    main(["run", "toy-classifier", "--scale", "small", "--set", "points=50", "--out", place])
+    folder = "runs/claims-small/toy-classifier"
+    main(["run", "toy-classifier", "--scale", "small", "--set", "points=50", "--out", folder])
     capsys.readouterr()
     assert known_ledger("small").runs == {}
     main(["claims", "--paper", "blog21", "--run"])
     capsys.readouterr()
     (run,) = known_ledger("small").runs.values()
-    assert run.path.parent.resolve() == (tmp_path / place).parent
+    assert run.path.parent.resolve() == (tmp_path / folder).parent
     assert run.manifest["config"]["settings"]["points"] == 400
     entries = known_ledger("small").of("blog21")
     assert {entry.scale for entry in entries} == {"small"}

@@ -15,8 +15,8 @@ from .typed import SOFT, complain, contents, succeed
 
 
 def images(path, labels=6, per_label=12, bad=None):
-    chance = np.random.default_rng(0)
-    x = chance.integers(0, 256, (labels * per_label, 4, 4), dtype=np.uint8)
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 256, (labels * per_label, 4, 4), dtype=np.uint8)
     if bad is not None:
         x = x.astype(float)
         x[bad] = np.nan
@@ -26,10 +26,10 @@ def images(path, labels=6, per_label=12, bad=None):
 
 def parquet(folder):
     folder.mkdir()
-    chance, cells = np.random.default_rng(0), []
+    rng, cells = np.random.default_rng(0), []
     for _ in range(60):
         file = io.BytesIO()
-        Image.fromarray(chance.integers(0, 256, (4, 4), dtype=np.uint8)).save(file, "PNG")
+        Image.fromarray(rng.integers(0, 256, (4, 4), dtype=np.uint8)).save(file, "PNG")
         cells.append({"bytes": file.getvalue(), "path": None})
     table = pa.table({"image": cells, "kind": [k % 5 for k in range(60)]})
     pq.write_table(table, folder / "train-00000-of-00001.parquet")

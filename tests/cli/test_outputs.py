@@ -13,11 +13,11 @@ from foveate.errors import FoveateError
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("outputs")
-    chance = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     lines = ["bag,label,a,b"]
     for i in range(30):
         for _ in range(3):
-            a, b = chance.normal(size=2)
+            a, b = rng.normal(size=2)
             lines.append(f"b{i},{'uv'[i % 2]},{a:.4f},{b:.4f}")
     (folder / "t.csv").write_text("\n".join(lines))
     options = ["--paradigms", "soft", "--seeds", "1", "--epochs", "1", "--folds", "1"]

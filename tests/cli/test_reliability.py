@@ -24,10 +24,10 @@ ROOT = Path(__file__).parents[2]
 
 def write(path, change=None, seed=0, bags=BAGS):
     """A table of bags of three rows whose cells are changed by a function of row number and row."""
-    chance = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     rows = []
     for i in range(3 * bags):
-        a, b = chance.normal(size=2)
+        a, b = rng.normal(size=2)
         row = {"bag": f"b{i // 3}", "label": "uv"[i // 3 % 2], "a": f"{a:.4f}", "b": f"{b:.4f}"}
         rows.append({**row, **(change(i, row) if change else {})})
     with path.open("w", newline="") as file:

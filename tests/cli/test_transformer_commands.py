@@ -55,15 +55,15 @@ def right_bert():
 @pytest.fixture
 def reviews(workdir):
     """Texts that say "good" somewhere, or not; a saved Bert that finds it."""
-    chance = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     others = ["film", "a", "the", "very", "dull", "it", "was", "plot", "seen"]
     with (workdir / "reviews.csv").open("w", newline="") as file:
         rows = csv.writer(file)
         rows.writerow(["text", "label"])
         for i in range(80):
-            words = chance.choice(others, 7).tolist()
+            words = rng.choice(others, 7).tolist()
             if i % 2:
-                words[int(chance.integers(7))] = "good"
+                words[int(rng.integers(7))] = "good"
             rows.writerow([" ".join(words), "yes" if i % 2 else "no"])
     right_bert().save_pretrained(workdir / "bert")
     tokenizer().save_pretrained(workdir / "bert")
@@ -96,12 +96,12 @@ def test_explain_with_a_saved_classifier(reviews):
     assert len(words) == 80 * 7
     encoder = TextEncoder(right_bert(), tokenizer())
     text = [row["text"] for row in words[7:14]]
-    read, place = encoder.read([text]), text.index("good")
+    read, folder = encoder.read([text]), text.index("good")
     np.testing.assert_allclose([float(r["attention"]) for r in words[7:14]], read.alpha[0], 1e-6)
-    one_hot = [np.eye(7)[place]]
+    one_hot = [np.eye(7)[folder]]
     p = encoder.forced([text], one_hot)[0]  # of the classes no, yes
-    assert float(words[7 + place]["evidence_yes"]) == pytest.approx(np.log(p[1] / p[0]) / 2, 1e-5)
-    assert words[7 + place]["rank"] == "1"
+    assert float(words[7 + folder]["evidence_yes"]) == pytest.approx(np.log(p[1] / p[0]) / 2, 1e-5)
+    assert words[7 + folder]["rank"] == "1"
     page = (reviews / "page.html").read_text()
     assert "foveate trust --model bert --data reviews.csv" in page
     assert "label not known" not in page

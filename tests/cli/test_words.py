@@ -142,7 +142,7 @@ def test_align_by_attention(pairs, workdir):
     assert out.splitlines()[0] == "120 pairs: a.txt"
     for i, links in enumerate(read_pharaoh(workdir / "a.txt")):
         assert sorted(t for _, t in links) == list(range(int(pairs.target.lengths[i])))
-        assert all(place < int(pairs.source.lengths[i]) for place, _ in links)
+        assert all(folder < int(pairs.source.lengths[i]) for folder, _ in links)
     page = (workdir / "a.html").read_text()
     assert "step 30 of 30" in page
     assert "&lt;unk" not in page  # words are shown as they were written

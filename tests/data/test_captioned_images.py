@@ -23,14 +23,14 @@ def jpeg(width=8, height=4, shade=90):
 
 
 def row(image_id, captions=("A cat.",), boxes=((0, 2.0, 1.0, 4.0, 2.0),), raw=None, **other):
-    kinds, places = [b[0] for b in boxes], [list(b[1:]) for b in boxes]
+    kinds, positions = [b[0] for b in boxes], [list(b[1:]) for b in boxes]
     return {
         "image": {"bytes": jpeg() if raw is None else raw, "path": f"{image_id}.jpg"},
         "image_id": image_id,
         "width": 8,
         "height": 4,
         "captions": list(captions),
-        "objects": {"bbox": places, "category": kinds, "iscrowd": [0] * len(kinds)},
+        "objects": {"bbox": positions, "category": kinds, "iscrowd": [0] * len(kinds)},
         "license": "Attribution License",
         **other,
     }

@@ -81,10 +81,10 @@ def test_one_relevant_segment_at_a_uniform_place_and_a_uniform_label(name: str) 
     data = DATASETS.get(name)()
     bag = bags(name, "test" if name in UNEVEN else "train", n=4000, m=5)
     assert (bag.z.sum(1) == 1).all()
-    places = torch.bincount(bag.z.int().argmax(1), minlength=5)
+    positions = torch.bincount(bag.z.int().argmax(1), minlength=5)
     labels = torch.bincount(bag.y, minlength=len(data.classes))
     assert len(labels) == len(data.classes)
-    assert chisquare(places.numpy()).pvalue > RARE
+    assert chisquare(positions.numpy()).pvalue > RARE
     assert chisquare(labels.numpy()).pvalue > RARE
 
 

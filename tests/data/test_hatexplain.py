@@ -15,10 +15,10 @@ from foveate.errors import FoveateError
 
 
 def post(name, words, labels, *rationales):
-    people = {"label": list(labels), "annotator_id": [-1] * 3, "target": [["None"]] * 3}
+    posts = {"label": list(labels), "annotator_id": [-1] * 3, "target": [["None"]] * 3}
     return {
         "id": name,
-        "annotators": people,
+        "annotators": posts,
         "rationales": [list(marks) for marks in rationales],
         "post_tokens": words.split(),
     }
@@ -70,8 +70,8 @@ def test_the_first_annotator_has_the_first_label_and_the_first_rationale(stored)
 
 
 def test_a_rationale_longer_than_its_post_is_named_and_its_post_kept(stored):
-    for judge in ("majority", "first"):
-        posts = read_posts(stored, judge)
+    for annotators in ("majority", "first"):
+        posts = read_posts(stored, annotators)
         assert posts.notes == (
             "post long: rationale 2 has 3 marks for 2 tokens; the rest is cut off",
         )

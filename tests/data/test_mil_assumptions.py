@@ -7,8 +7,8 @@ from foveate.data.mil_assumptions import KINDS, mil_bags
 
 
 def draw(kind, n=400, m=9, reversed=False, seed=0):
-    chance = torch.Generator().manual_seed(seed)
-    return mil_bags(kind, n=n, m=m, reversed=reversed, generator=chance)
+    rng = torch.Generator().manual_seed(seed)
+    return mil_bags(kind, n=n, m=m, reversed=reversed, generator=rng)
 
 
 def is_poison(bag):

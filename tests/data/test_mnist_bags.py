@@ -60,8 +60,8 @@ def test_images_are_drawn_evenly_given_the_label():
     lengths = bag.mask.sum(1)[bag.y == 1].double()
     expected = float((0.1 * lengths / (1 - 0.9**lengths)).sum())
     assert float(bag.z.sum()) == pytest.approx(expected, rel=0.03)
-    places = Counter(bag.z[bag.y == 1][:, :5].nonzero()[:, 1].tolist())
-    assert chisquare([places[k] for k in range(5)]).pvalue > RARE
+    positions = Counter(bag.z[bag.y == 1][:, :5].nonzero()[:, 1].tolist())
+    assert chisquare([positions[k] for k in range(5)]).pvalue > RARE
 
 
 def test_one_kind_of_image_makes_no_bags():

@@ -44,8 +44,8 @@ def nearest_cluster(points: Tensor) -> Tensor:
 
 def axis(points: Tensor) -> Tensor:
     assert ((points != 0).sum(1) == 1).all()
-    place = points.abs().argmax(1)
-    return torch.where(place == points.shape[1] - 1, BACKGROUND, place)
+    position = points.abs().argmax(1)
+    return torch.where(position == points.shape[1] - 1, BACKGROUND, position)
 
 
 def digit(segments: Tensor) -> Tensor:

@@ -17,11 +17,11 @@ RARE = 1e-6  # a fixed seed fails these tests only if the law is wrong
 
 def loop(k: int, m: int, n: int) -> list[tuple[int, int, list[int]]]:
     """[pvr22] Algorithm 1 as printed: (i*, y, kinds) of n mosaics, one draw at a time."""
-    chance = random.Random(0)
+    rng = random.Random(0)
     mosaics = []
     for _ in range(n):
-        place, y = chance.randrange(m), chance.randrange(k)
-        mosaics.append((place, y, [y if i == place else BACKGROUND for i in range(m)]))
+        position, y = rng.randrange(m), rng.randrange(k)
+        mosaics.append((position, y, [y if i == position else BACKGROUND for i in range(m)]))
     return mosaics
 
 
@@ -34,7 +34,7 @@ def test_the_law_is_that_of_the_loop() -> None:
     _, y, z = kinds_of(k, m, n)
     ours = torch.bincount(z.int().argmax(1) * k + y, minlength=k * m)
     theirs = torch.bincount(
-        torch.tensor([place * k + y for place, y, _ in loop(k, m, n)]), minlength=k * m
+        torch.tensor([position * k + y for position, y, _ in loop(k, m, n)]), minlength=k * m
     )
     assert chi2_contingency(torch.stack([ours, theirs]).numpy()).pvalue > RARE
     for counts in (ours, theirs):  # place and label are uniform and independent
@@ -46,15 +46,17 @@ def test_the_law_is_that_of_the_loop() -> None:
 def test_the_pattern_is_that_of_the_loop(k: int, m: int, n: int, seed: int) -> None:
     kinds, y, z = kinds_of(k, m, n, seed)
     for row in range(n):
-        place = z[row].tolist().index(True)
-        assert kinds[row].tolist() == [int(y[row]) if i == place else BACKGROUND for i in range(m)]
+        position = z[row].tolist().index(True)
+        assert kinds[row].tolist() == [
+            int(y[row]) if i == position else BACKGROUND for i in range(m)
+        ]
         assert z[row].sum() == 1
         assert 0 <= y[row] < k
 
 
 def test_segments_are_drawn_independently() -> None:
-    def draw(kind: torch.Tensor, chance: torch.Generator) -> torch.Tensor:
-        return torch.rand(len(kind), 2, generator=chance)
+    def draw(kind: torch.Tensor, rng: torch.Generator) -> torch.Tensor:
+        return torch.rand(len(kind), 2, generator=rng)
 
     x, _, _ = sdc(draw, classes=2, n=50, m=7, generator=generator(1))
     assert x.shape == (50, 7, 2)

@@ -88,10 +88,10 @@ def test_two_classes_leave_the_neutral_out() -> None:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("FOVEATE_DATA", str(tmp_path))
-    place = tmp_path / "sst"
-    place.mkdir()
+    position = tmp_path / "sst"
+    position.mkdir()
     sst._read.cache_clear()
-    yield place
+    yield position
     sst._read.cache_clear()
 
 

@@ -34,7 +34,7 @@ def population(m, C):
     """Every mosaic once: label, place of the foreground, and signs of the background segments."""
     background = torch.zeros(C + 1, dtype=torch.float64)
     background[C] = 0.7
-    rows, labels, places = [], [], []
+    rows, labels, positions = [], [], []
     for y, z, signs in itertools.product(
         range(C), range(m), itertools.product((-1, 1), repeat=m - 1)
     ):
@@ -42,8 +42,8 @@ def population(m, C):
         segments.insert(z, torch.eye(C + 1, dtype=torch.float64)[y])
         rows.append(torch.stack(segments))
         labels.append(y)
-        places.append(z)
-    return torch.stack(rows), torch.tensor(labels), torch.tensor(places)
+        positions.append(z)
+    return torch.stack(rows), torch.tensor(labels), torch.tensor(positions)
 
 
 def mosaic_loss(paradigm, attention, x, y, w):

@@ -48,9 +48,9 @@ def test_rates_are_autograd_of_the_loss_that_is_trained_with(state, m, weight, k
 @pytest.mark.parametrize("m", [3, 5, 20])
 @pytest.mark.parametrize("weight", [0.1, 1.0, 5.0])
 def test_a_witness_removes_the_wrong_fixed_point_and_a_uniform_penalty_does_not(m, weight):
-    assert not wrong_point(m, weight, "witness").stays
-    assert wrong_point(m, weight, "uniform-penalty").stays
-    assert wrong_point(m, weight, "lvml").stays
+    assert not wrong_point(m, weight, "witness").is_stable
+    assert wrong_point(m, weight, "uniform-penalty").is_stable
+    assert wrong_point(m, weight, "lvml").is_stable
     t = np.array([0.0, 1e5])
     ends = {kind: follow(WRONG, t, m, weight, kind) for kind in KINDS}
     assert ends["witness"].a[-1, 1] > 0.95
@@ -69,8 +69,8 @@ def test_background_predicts_as_at_the_wrong_point(kind):
         state[3:] += step[3:]
     says_b = 1 / (1 + np.exp(state[5]))
     assert says_b == pytest.approx(wrong_point(m, weight, kind).background, abs=1e-6)
-    fore = 1 / (1 + np.exp(state[4]))
-    assert fore == pytest.approx(wrong_point(m, weight, kind).foreground, abs=0.01)
+    foreground = 1 / (1 + np.exp(state[4]))
+    assert foreground == pytest.approx(wrong_point(m, weight, kind).foreground, abs=0.01)
 
 
 def test_from_a_neutral_start_all_find_the_foreground():

@@ -10,9 +10,9 @@ from foveate.records.record import Record
 N = 5
 
 
-def read_as(looks, right):
+def read_as(attended, right):
     """A record whose one member looks at the relevant first segment of some bags, right in some."""
-    s = np.where(np.array(looks)[:, None], [1.0, 0.0], [0.0, 1.0])[None]
+    s = np.where(np.array(attended)[:, None], [1.0, 0.0], [0.0, 1.0])[None]
     log_p = np.log(np.where(np.array(right)[:, None], [0.9, 0.1], [0.1, 0.9]))[None]
     return Record(np.zeros(1), {}, {"s": s, "log_p": log_p}, {})
 

@@ -170,10 +170,10 @@ def _files_travel_where_the_folder_is_not_shared(address, tmp_path):
 
 
 def _mistakes_are_told(address, tmp_path):
-    place = tmp_path / "mistake"
-    place.mkdir()
+    folder = tmp_path / "mistake"
+    folder.mkdir()
     with pytest.raises(FoveateError, match="a cannot count"):
-        execute([task("a", fail=True)], place, Engine(cluster=address), None)
+        execute([task("a", fail=True)], folder, Engine(cluster=address), None)
 
 
 @pytest.mark.timeout(240)

@@ -41,13 +41,13 @@ def paper_form(u, v, share):
     return sum(x > v[chosen] for x in v) < share * len(u)
 
 
-def by_enumeration(u, v, places):
+def by_enumeration(u, v, positions):
     """Mean over all ways to order equal values of u and, independently, of v."""
     hits = []
     for one, other in product(permutations(range(len(u))), repeat=2):
         chosen = max(range(len(u)), key=lambda j: (u[j], one[j]))
         ranking = sorted(range(len(v)), key=lambda j: (-v[j], other[j]))
-        hits.append(ranking.index(chosen) < places)
+        hits.append(ranking.index(chosen) < positions)
     return np.mean(hits)
 
 
@@ -140,8 +140,10 @@ def test_tau_b_of_long_rows_is_scipys(step):
 
 
 def test_tau_b_of_a_row_too_long_for_small_numbers():
-    places = np.arange(33_000.0)
-    assert kendall(places, -places, np.array([0, len(places)]))[0] == pytest.approx(-1, abs=1e-12)
+    positions = np.arange(33_000.0)
+    assert kendall(positions, -positions, np.array([0, len(positions)]))[0] == pytest.approx(
+        -1, abs=1e-12
+    )
 
 
 def test_rows_without_order_have_no_value():

@@ -9,7 +9,7 @@ import pytest
 from foveate.errors import FoveateError
 from foveate.metrics.bleu import bleu
 
-SAID = ["the small dog runs on the grass", "a man is riding a red bicycle today", "two cats"]
+HYPOTHESES = ["the small dog runs on the grass", "a man is riding a red bicycle today", "two cats"]
 WANTED = ["the small dog runs on green grass", "a man is riding a bicycle", "two cats sleep"]
 
 
@@ -32,9 +32,9 @@ def by_formula(hypothesis, expected):
 
 
 def test_bleu_is_its_formula_where_words_are_plain():
-    assert bleu(SAID, WANTED) == pytest.approx(by_formula(SAID, WANTED))
-    assert bleu(WANTED, SAID) == pytest.approx(by_formula(WANTED, SAID))
-    assert bleu(SAID, WANTED) != pytest.approx(bleu(WANTED, SAID))
+    assert bleu(HYPOTHESES, WANTED) == pytest.approx(by_formula(HYPOTHESES, WANTED))
+    assert bleu(WANTED, HYPOTHESES) == pytest.approx(by_formula(WANTED, HYPOTHESES))
+    assert bleu(HYPOTHESES, WANTED) != pytest.approx(bleu(WANTED, HYPOTHESES))
 
 
 def test_same_is_100_and_case_counts():
@@ -51,4 +51,4 @@ def test_every_translation_needs_a_reference(hypothesis, expected):
 def test_what_is_missing_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "sacrebleu", None)
     with pytest.raises(FoveateError, match=r"install foveate\[text\]"):
-        bleu(SAID, WANTED)
+        bleu(HYPOTHESES, WANTED)

@@ -28,10 +28,10 @@ def slow_mask(boxes, pixels):
 
 @given(side=st.integers(1, 6), pixels=st.integers(6, 24), seed=st.integers(0, 99))
 def test_cosine_and_mass_are_those_of_the_pixels(side, pixels, seed):
-    chance = np.random.default_rng(seed)
-    alpha = chance.dirichlet(np.full(side**2, 0.5), 3) + 1e-9
-    corner = chance.uniform(0, 0.6, (2, 2))
-    boxes = [(*c, *(c + chance.uniform(0.2, 0.4, 2))) for c in corner]
+    rng = np.random.default_rng(seed)
+    alpha = rng.dirichlet(np.full(side**2, 0.5), 3) + 1e-9
+    corner = rng.uniform(0, 0.6, (2, 2))
+    boxes = [(*c, *(c + rng.uniform(0.2, 0.4, 2))) for c in corner]
     mask, grid = box_mask(boxes, pixels), Grid(side, pixels)
     np.testing.assert_array_equal(mask, slow_mask(boxes, pixels))
     up = raised_by_torch(alpha, pixels)
@@ -61,8 +61,8 @@ def test_ones_at_the_largest():
 
 
 def test_intervals_over_members_and_cases():
-    chance = np.random.default_rng(1)
-    cases = chance.normal(size=200)
+    rng = np.random.default_rng(1)
+    cases = rng.normal(size=200)
     flat = np.tile(cases, (3, 1))
     result = crossed(flat, np.ones_like(flat))
     assert result.mean == pytest.approx(cases.mean())

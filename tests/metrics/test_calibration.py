@@ -10,9 +10,9 @@ from foveate.metrics.calibration import (
 
 
 def test_the_temperature_of_sharpened_probabilities_is_found():
-    chance = np.random.default_rng(1)
-    p = chance.dirichlet(np.ones(3), 20_000)
-    y = np.array([chance.choice(3, p=row) for row in p])
+    rng = np.random.default_rng(1)
+    p = rng.dirichlet(np.ones(3), 20_000)
+    y = np.array([rng.choice(3, p=row) for row in p])
     for t in (0.5, 1.0, 2.0):
         assert temperature(calibrated(p, 1 / t), y) == pytest.approx(t, rel=0.05)
     assert calibration_error(p, y) < 0.02
@@ -39,9 +39,9 @@ def test_one_sure_mistake_is_not_overlooked():
 
 
 def test_each_half_of_the_bags_is_calibrated_on_the_other():
-    chance = np.random.default_rng(2)
-    p = chance.dirichlet(np.ones(3), 200)
-    y = np.array([chance.choice(3, p=row) for row in p])
+    rng = np.random.default_rng(2)
+    p = rng.dirichlet(np.ones(3), 200)
+    y = np.array([rng.choice(3, p=row) for row in p])
     result = cross_calibrated(p, y)
     np.testing.assert_allclose(result[::2], calibrated(p[::2], temperature(p[1::2], y[1::2])))
     np.testing.assert_allclose(result[1::2], calibrated(p[1::2], temperature(p[::2], y[::2])))

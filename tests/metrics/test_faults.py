@@ -94,10 +94,10 @@ def test_a_diverged_race_is_reported_in_table_numbers_and_report(tmp_path, capsy
 @pytest.fixture
 def table(tmp_path):
     """Sixty bags of two classes, four segments each."""
-    chance, path = np.random.default_rng(0), tmp_path / "own.csv"
+    rng, path = np.random.default_rng(0), tmp_path / "own.csv"
     rows = ["bag,label,a,b"]
     for i in range(60):
-        for v in chance.normal(size=(4, 2)):
+        for v in rng.normal(size=(4, 2)):
             rows.append(f"{i},{'ab'[i % 2]},{v[0]},{v[1]}")
     path.write_text("\n".join(rows))
     return path
@@ -154,7 +154,7 @@ def test_a_diverged_paradigm_is_left_out_of_a_fit(table, tmp_path, capsys):
 
 
 def test_the_estimator_refuses_to_end_with_answers_that_are_no_numbers():
-    chance = np.random.default_rng(0)
-    bags, y = [chance.normal(size=(4, 2)) for _ in range(20)], np.arange(20) % 2
+    rng = np.random.default_rng(0)
+    bags, y = [rng.normal(size=(4, 2)) for _ in range(20)], np.arange(20) % 2
     with pytest.raises(FoveateError, match=r"diverged for hybrid \(1 of 1 seeds\).* below 1e\+30"):
         FocusClassifier(lr=1e30, epochs=5, seeds=1).fit(bags, y)

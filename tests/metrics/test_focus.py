@@ -54,9 +54,9 @@ def test_a_bag_without_a_relevant_segment_is_not_focused():
 
 @given(st.integers(1, 6), st.integers(0, 10**6))
 def test_focus_true_by_loop(m, seed):
-    chance = np.random.default_rng(seed)
-    s = chance.integers(0, 4, (2, 8, m)).astype(float)  # few values, many ties
-    z, mask = chance.random((2, 8, m)) < 0.4, chance.random((2, 8, m)) < 0.8
+    rng = np.random.default_rng(seed)
+    s = rng.integers(0, 4, (2, 8, m)).astype(float)  # few values, many ties
+    z, mask = rng.random((2, 8, m)) < 0.4, rng.random((2, 8, m)) < 0.8
     expected = [
         [oracles.focus_true_loop(s[i, k], z[i, k], mask[i, k]) for k in range(8)] for i in range(2)
     ]
@@ -107,8 +107,8 @@ def test_what_is_not_a_number_is_in_no_cell():
 
 
 def test_leading_axes_are_carried_along():
-    chance = np.random.default_rng(0)
-    a_z, p_y = chance.random((3, 2, 50)), chance.random((3, 2, 50))
+    rng = np.random.default_rng(0)
+    a_z, p_y = rng.random((3, 2, 50)), rng.random((3, 2, 50))
     share, by_saif = heat_map(a_z, p_y), saif(a_z, p_y)
     curve = threshold_curve(a_z, np.array([0.5, 0.9]))
     for i, k in np.ndindex(3, 2):
@@ -124,8 +124,8 @@ def test_other_edges():
 
 @given(st.integers(2, 40), st.integers(0, 10**6))
 def test_the_released_map_bins_the_range_of_the_data(n, seed):
-    chance = np.random.default_rng(seed)
-    a_z, p_y = chance.random(n), chance.random(n)
+    rng = np.random.default_rng(seed)
+    a_z, p_y = rng.random(n), rng.random(n)
     counts, rows, columns = np.histogram2d(p_y, a_z, bins=5)
     np.testing.assert_allclose(released_heat_map(a_z, p_y), counts / n)
     assert (rows[0], rows[-1]) == pytest.approx((p_y.min(), p_y.max()))
@@ -155,8 +155,8 @@ def test_threshold_curve_is_strict():
 
 @given(st.integers(1, 30), st.integers(0, 10**6))
 def test_quadrants_sum_to_one_and_their_margins_are_accuracy_and_ft(n, seed):
-    chance = np.random.default_rng(seed)
-    focused, correct = chance.random((3, n)) < 0.6, chance.random((3, n)) < 0.3
+    rng = np.random.default_rng(seed)
+    focused, correct = rng.random((3, n)) < 0.6, rng.random((3, n)) < 0.3
     parts = quadrants(focused, correct)
     assert tuple(parts) == QUADRANTS
     np.testing.assert_allclose(sum(parts.values()), 1)

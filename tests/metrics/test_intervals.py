@@ -45,8 +45,8 @@ def test_it_is_students_interval(values):
 def test_all_rows_at_once_are_each_alone():
     values = np.random.default_rng(1).normal(size=(2, 3, 4))
     low, high = ends_of_mean(values)
-    for place in np.ndindex(2, 3):
-        assert (low[place], high[place]) == pytest.approx(mean_interval(values[place])[1:])
+    for position in np.ndindex(2, 3):
+        assert (low[position], high[position]) == pytest.approx(mean_interval(values[position])[1:])
     for end in ends_of_mean(values[..., :1]):
         np.testing.assert_array_equal(end, values[..., 0])
 
@@ -75,8 +75,8 @@ def test_intervals_have_nominal_coverage_from_two_seeds_on(seeds):
 
 
 def test_a_difference_of_two_means_is_welchs():
-    chance = np.random.default_rng(4)
-    one, other = chance.normal(1, 1, size=4), chance.normal(0, 3, size=7)
+    rng = np.random.default_rng(4)
+    one, other = rng.normal(1, 1, size=4), rng.normal(0, 3, size=7)
     expected = stats.ttest_ind(one, other, equal_var=False).confidence_interval(0.95)
     result = difference_interval(one, other)
     assert result.mean == pytest.approx(one.mean() - other.mean())

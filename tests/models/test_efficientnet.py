@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import inputs, settings
 from hypothesis import strategies as st
 from safetensors.torch import save_file
 from torch import nn
@@ -31,12 +31,12 @@ STAGES = [  # repeats, kernel, first stride, expansion, channels out: as the wei
 
 def random_network(layer: str = "pooled") -> EfficientNetLite0:
     """Weights and statistics from a named generator, in double precision."""
-    chance = generator("encoder for tests")
+    rng = generator("encoder for tests")
     with torch.random.fork_rng(devices=[]):
         net = EfficientNetLite0(layer).double().eval().requires_grad_(False)
     for name, value in net.state_dict().items():
         if value.is_floating_point():
-            drawn = torch.randn(value.shape, dtype=value.dtype, generator=chance)
+            drawn = torch.randn(value.shape, dtype=value.dtype, generator=rng)
             fan = math.sqrt(max(1, value[0].numel())) if value.dim() > 1 else 1.0
             positive = name.endswith("running_var") or (".weight" in name and value.dim() == 1)
             value.copy_(drawn.abs() + 0.5 if positive else 1.5 * drawn / fan)
@@ -91,10 +91,10 @@ def slow(x: np.ndarray, w: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     mean, std = np.float32([0.485, 0.456, 0.406]), np.float32([0.229, 0.224, 0.225])
     x = (x - mean[:, None, None]) / std[:, None, None].astype(float)
     x = relu6(normed(conv(x, w["_conv_stem.weight"], 2), w, "_bn0"))
-    place = 0
+    position = 0
     for repeats, _, first, expansion, _ in STAGES:
         for k in range(repeats):
-            prefix, stride = f"_blocks.{place}.", first if k == 0 else 1
+            prefix, stride = f"_blocks.{position}.", first if k == 0 else 1
             h = x
             if expansion > 1:
                 h = relu6(normed(conv(h, w[f"{prefix}_expand_conv.weight"], 1), w, f"{prefix}_bn0"))
@@ -102,8 +102,8 @@ def slow(x: np.ndarray, w: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
             h = relu6(normed(h, w, f"{prefix}_bn1"))
             h = normed(conv(h, w[f"{prefix}_project_conv.weight"], 1), w, f"{prefix}_bn2")
             x = x + h if k > 0 else h  # within a stage stride is 1 and channels are equal
-            layers[f"block{place}"] = x
-            place += 1
+            layers[f"block{position}"] = x
+            position += 1
     layers["head"] = relu6(normed(conv(x, w["_conv_head.weight"], 1), w, "_bn1"))
     layers["pooled"] = layers["head"].mean((1, 2))
     layers["classes"] = w["_fc.weight"] @ layers["pooled"] + w["_fc.bias"]
@@ -150,7 +150,7 @@ def test_the_odd_pixel_goes_below_and_right() -> None:
 
 
 @settings(max_examples=40)
-@given(
+@inputs(
     high=st.integers(1, 9), wide=st.integers(1, 9),
     size=st.sampled_from([1, 3, 5]), stride=st.sampled_from([1, 2]),
 )  # fmt: skip

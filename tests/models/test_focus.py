@@ -1,6 +1,6 @@
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import inputs, settings
 from hypothesis import strategies as st
 from torch import nn
 
@@ -27,8 +27,8 @@ def model(map="softmax", layer=None):
 
 
 def bags(B=4, m=5, seed=0):
-    chance = torch.Generator().manual_seed(seed)
-    return torch.randn(B, m, 3, generator=chance, dtype=torch.float64)
+    rng = torch.Generator().manual_seed(seed)
+    return torch.randn(B, m, 3, generator=rng, dtype=torch.float64)
 
 
 def by_hand(f, segment):
@@ -55,9 +55,9 @@ def readings(net, x, mask=None):
 def test_scores_and_phi_are_those_of_a_forward_matches_manual_computation(layer, shared):
     net, x = model(layer=layer), bags()
     index = torch.tensor([[0, 1, 1, 0, 1], [1, 1, 1, 1, 0]])
-    given = Mosaics(x[0, :2], index) if shared else x
+    inputs = Mosaics(x[0, :2], index) if shared else x
     x = x[0][index] if shared else x
-    focus = net.attend(given, None)
+    focus = net.attend(inputs, None)
     phi = dense(focus.h)
     for i, bag in enumerate(x):
         for j, segment in enumerate(bag):
@@ -101,7 +101,7 @@ def test_focus_network_must_return_one_score_per_segment(layer):
 
 
 @settings(max_examples=15)
-@given(st.integers(2, 8), st.integers(0, 10**6), st.sampled_from([None, "hidden2"]))
+@inputs(st.integers(2, 8), st.integers(0, 10**6), st.sampled_from([None, "hidden2"]))
 def test_permuting_segments_permutes_alpha_and_changes_no_reading(m, seed, layer):
     x = bags(3, m, seed)
     order = torch.randperm(m, generator=torch.Generator().manual_seed(seed))
@@ -119,7 +119,7 @@ def test_permuting_segments_permutes_alpha_and_changes_no_reading(m, seed, layer
 
 
 @settings(max_examples=15)
-@given(st.integers(2, 8), st.integers(0, 10**6), st.sampled_from([None, "hidden2"]))
+@inputs(st.integers(2, 8), st.integers(0, 10**6), st.sampled_from([None, "hidden2"]))
 def test_masking_equals_deleting_for_whole_models(m, seed, layer):
     x = bags(1, m, seed)
     mask = torch.rand(1, m, generator=torch.Generator().manual_seed(seed)) < 0.6
@@ -144,10 +144,10 @@ def test_masked_segments_get_no_gradient():
     assert (slope[:, :3] != 0).any()
 
 
-@given(st.integers(2, 8), st.floats(0, 1), st.integers(0, 10**6))
+@inputs(st.integers(2, 8), st.floats(0, 1), st.integers(0, 10**6))
 def test_a_fixed_focus_shares_alpha_and_the_rest(m, alpha, seed):
-    chance = torch.Generator().manual_seed(seed)
-    z, mask = torch.rand(3, m, generator=chance) < 0.5, torch.rand(3, m, generator=chance) < 0.7
+    rng = torch.Generator().manual_seed(seed)
+    z, mask = torch.rand(3, m, generator=rng) < 0.5, torch.rand(3, m, generator=rng) < 0.7
     z[:, 0], z[:, 1], mask[:, :2] = True, False, True
     z &= mask
     x = bags(3, m)

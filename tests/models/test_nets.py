@@ -105,9 +105,9 @@ def test_the_last_layer_variant_classifies_phi(name, shape, phi_shape, where):
 def test_the_last_layer_of_vr23_is_behind_the_64_units_regardless_of_the_classes():
     for classes in (3, 50):
         f, g, layer = built(lambda classes=classes: pair("vr23", CIFAR, classes, "last"))
-        place = int(layer)
-        assert isinstance(f[place], nn.ReLU)
-        assert f[place - 1].out_features == 64
+        position = int(layer)
+        assert isinstance(f[position], nn.ReLU)
+        assert f[position - 1].out_features == 64
         assert parameters(g) == fc(64, 64, classes)
 
 
@@ -188,8 +188,8 @@ def test_images_with_channels_last_and_pooled_first_are_classified_the_same():
     ]  # fmt: skip
     plain = nn.Sequential(*layers, *list(g)[6:]).double()
     plain.load_state_dict(g.state_dict())
-    chance = torch.Generator().manual_seed(0)
-    x = torch.randn(4, 3, 32, 32, generator=chance, dtype=torch.float64)
+    rng = torch.Generator().manual_seed(0)
+    x = torch.randn(4, 3, 32, 32, generator=rng, dtype=torch.float64)
     ours, theirs = g(x), plain(x)
     torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-13)
     for a, b in zip(

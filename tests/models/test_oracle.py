@@ -21,10 +21,10 @@ def built():
 
 
 def bags(n=5, m=4, seed=0):
-    chance = torch.Generator().manual_seed(seed)
-    x = torch.randn(n, m, 2, generator=chance, dtype=torch.float64)
-    y = torch.randint(3, (n,), generator=chance)
-    z = torch.arange(m) == torch.randint(m, (n, 1), generator=chance)
+    rng = torch.Generator().manual_seed(seed)
+    x = torch.randn(n, m, 2, generator=rng, dtype=torch.float64)
+    y = torch.randint(3, (n,), generator=rng)
+    z = torch.arange(m) == torch.randint(m, (n, 1), generator=rng)
     return x, y, z
 
 
@@ -84,9 +84,9 @@ def test_oracle_is_not_registered():
 
 def test_oracle_finds_the_relevant_segments():
     """The relevant segment has a positive first coordinate; its second decides the class."""
-    chance = torch.Generator().manual_seed(0)
-    z = torch.arange(6) == torch.randint(6, (200, 1), generator=chance)
-    x = torch.rand(200, 6, 2, generator=chance)
+    rng = torch.Generator().manual_seed(0)
+    z = torch.arange(6) == torch.randint(6, (200, 1), generator=rng)
+    x = torch.rand(200, 6, 2, generator=rng)
     x[..., 0] = torch.where(z, x[..., 0], -x[..., 0])
     y = (x[z][:, 1] > 0.5).long()
     bag = Bag(x, y, z)

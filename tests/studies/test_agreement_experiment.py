@@ -47,12 +47,12 @@ def test_comparing_takes_means_by_set():
     u = np.r_[np.arange(20.0), np.arange(20.0), -np.arange(20.0), np.arange(20.0)]
     v = np.r_[np.arange(20.0), -np.arange(20.0), -np.arange(20.0), np.zeros(20)]
     start, group = np.arange(5) * 20, np.array([0, 0, 1, 2])
-    found = compare(u, v, start, group)
-    assert found[CHOOSING].tolist() == [0.5, 0.5, 0.0]
-    assert found[REPORTING].tolist() == [1, 1, 1]
-    assert found[TRAINING, PAPER] == 1  # the paper's form takes a constant for agreement
-    assert found[TRAINING, FAIR] == pytest.approx(0.05)
-    assert np.isnan(found[TRAINING, TAU])
+    result = compare(u, v, start, group)
+    assert result[CHOOSING].tolist() == [0.5, 0.5, 0.0]
+    assert result[REPORTING].tolist() == [1, 1, 1]
+    assert result[TRAINING, PAPER] == 1  # the paper's form takes a constant for agreement
+    assert result[TRAINING, FAIR] == pytest.approx(0.05)
+    assert np.isnan(result[TRAINING, TAU])
     assert random_levels(start, group).tolist() == [0.05, 0.05, 0.05]
 
 
@@ -73,27 +73,27 @@ def test_batches_depend_on_the_step_only():
 
 def test_texts_are_cut_and_put_into_sets():
     settings = AgreementSettings(texts=("keywords",), train=50, validation=41, sample=7, longest=12)
-    found = prepared(settings, "keywords")
-    assert np.bincount(found.group).tolist() == [21, 20, 7]
-    assert int(found.read.lengths.max()) == 12
-    assert len(found.train) == 50
-    sample = found.read.take(torch.from_numpy(found.group == TRAINING))
-    rows = {tuple(found.train[k]) for k in range(50)}
+    result = prepared(settings, "keywords")
+    assert np.bincount(result.group).tolist() == [21, 20, 7]
+    assert int(result.read.lengths.max()) == 12
+    assert len(result.train) == 50
+    sample = result.read.take(torch.from_numpy(result.group == TRAINING))
+    rows = {tuple(result.train[k]) for k in range(50)}
     assert {tuple(sample[k]) for k in range(7)} <= rows
 
 
 def test_trans_is_the_share_of_counts_under_the_label():
     settings = AgreementSettings(texts=("keywords",), train=30, validation=10, sample=3)
-    found = prepared(settings, "keywords")
-    counts = np.zeros((len(found.vocabulary), 2))
+    result = prepared(settings, "keywords")
+    counts = np.zeros((len(result.vocabulary), 2))
     for k in range(30):
-        for word in found.train[k]:
-            counts[word, int(found.y_train[k])] += 1 / 40
+        for word in result.train[k]:
+            counts[word, int(result.y_train[k])] += 1 / 40
     at = 0
-    for k in range(len(found.read)):
-        for word in found.read[k]:
-            share = counts[word, int(found.y_read[k])] / max(counts[word].sum(), 1e-9)
-            assert found.trans[at] == pytest.approx(share)
+    for k in range(len(result.read)):
+        for word in result.read[k]:
+            share = counts[word, int(result.y_read[k])] / max(counts[word].sum(), 1e-9)
+            assert result.trans[at] == pytest.approx(share)
             at += 1
 
 
@@ -153,7 +153,7 @@ def made(level=0.4, end=None, alike=0.7, frozen=0.1, kind="texts", train=None, b
     return Record(STEPS, values, final, {"kind": kind, "about": ""})
 
 
-def found(**records):
+def result(**records):
     settings = AgreementSettings(texts=tuple(records))
     return {f.claim.removeprefix("snell21:"): f for f in Agreement().findings(settings, records)}
 
@@ -168,7 +168,7 @@ def as_the_paper_says():
 
 
 def test_records_as_in_the_paper_hold():
-    verdicts = {claim: f.verdict for claim, f in found(**as_the_paper_says()).items()}
+    verdicts = {claim: f.verdict for claim, f in result(**as_the_paper_says()).items()}
     assert set(verdicts) == {"C1", "C2", "C3", "C4", "C14", "C16", "C17", "C18"}
     assert set(verdicts.values()) == {"holds"}
 
@@ -179,7 +179,7 @@ def test_agreement_at_the_random_level_does_not_hold():
         "imdb": made(0.07, end=0.09, frozen=0.3),
         "sms": made(0.3, alike=0.9),
     }
-    verdicts = {claim: finding.verdict for claim, finding in found(**records).items()}
+    verdicts = {claim: finding.verdict for claim, finding in result(**records).items()}
     contradicted = {"C1", "C2", "C3", "C4"}
     assert {verdicts[claim] for claim in contradicted} == {"contradicted"}
     assert {verdicts[claim] for claim in verdicts.keys() - contradicted - {"C17"}} == {
@@ -189,13 +189,13 @@ def test_agreement_at_the_random_level_does_not_hold():
 
 def test_half_of_the_data_sets_is_a_part_and_sms_does_not_count():
     records = {"sst": made(0.07), "imdb": made(0.5), "sms": made(0.07)}
-    assert found(**records)["C1"].verdict == "holds in part"
-    assert found(**records)["C1"].summary.startswith("2 conditions: 1 met, 1 contradicted.")
-    assert found(sst=made(0.5), sms=made(0.07))["C1"].verdict == "holds"
+    assert result(**records)["C1"].verdict == "holds in part"
+    assert result(**records)["C1"].summary.startswith("2 conditions: 1 met, 1 contradicted.")
+    assert result(sst=made(0.5), sms=made(0.07))["C1"].verdict == "holds"
 
 
 def test_the_effect_is_the_mean_excess():
-    one = found(sst=made(0.2), imdb=made(0.5))["C1"]
+    one = result(sst=made(0.2), imdb=made(0.5))["C1"]
     assert one.effect == pytest.approx(0.35 + 0.001 - 0.06)
     assert one.low < one.effect < one.high
 
@@ -203,12 +203,12 @@ def test_the_effect_is_the_mean_excess():
 def test_the_outlier_must_be_the_lowest():
     records = as_the_paper_says()
     lower = {**records, "sst": made(0.2, alike=0.15)}
-    assert found(**lower)["C16"].verdict == "holds in part"
-    assert "C16" not in found(sst=made(0.2))
+    assert result(**lower)["C16"].verdict == "holds in part"
+    assert "C16" not in result(sst=made(0.2))
 
 
 def test_a_curve_that_only_rises_does_not_rise_and_fall():
-    finding = found(sst=made(0.3, end=0.5))["C17"]
+    finding = result(sst=made(0.3, end=0.5))["C17"]
     assert finding.verdict != "holds"
     assert finding.summary.startswith("2 conditions: 1 met")
 
@@ -216,12 +216,12 @@ def test_a_curve_that_only_rises_does_not_rise_and_fall():
 def test_training_data_and_bleu():
     records = as_the_paper_says()
     weak = {**records, "sst": made(0.2, train=0.08)}
-    assert found(**weak)["C18"].verdict == "holds in part"
+    assert result(**weak)["C18"].verdict == "holds in part"
     no_pairs = {name: records[name] for name in ("sst", "imdb")}
-    assert found(**no_pairs)["C18"].verdict == "holds in part"
-    assert "BLEU is not tested" in found(**no_pairs)["C18"].summary
+    assert result(**no_pairs)["C18"].verdict == "holds in part"
+    assert "BLEU is not tested" in result(**no_pairs)["C18"].summary
     poor = {**records, "multi30k": made(0.31, kind="pairs", bleu=[0.1, 0.2, 38])}
-    assert found(**poor)["C18"].verdict == "holds in part"
+    assert result(**poor)["C18"].verdict == "holds in part"
 
 
 def test_the_checkpoint_is_chosen_on_one_half_and_read_on_the_other():
@@ -248,7 +248,7 @@ def test_figures_of_texts_and_pairs_together():
         del records["multi30k"].values[key]
     charts = Agreement().figures(SMOKE, records)
     assert set(charts) == {"table", "rise", "context", "training", "seeds", "numbers", "frozen"}
-    assert {f.figure for f in found(**records).values()} <= set(charts)
+    assert {f.figure for f in result(**records).values()} <= set(charts)
     for chart in charts.values():
         chart.to_dict()  # against the schema
         assert to_svg(chart).startswith("<svg")
@@ -268,15 +268,15 @@ def test_a_killed_part_ends_with_the_same_bits(reports, tmp_path):
     work = Agreement().parts(settings)["keywords"]
     whole = work(tmp_path / "whole.safetensors", lambda *_: None)
     (tmp_path / "part").mkdir()
-    place, left = tmp_path / "part" / "checkpoint.safetensors", iter(range(reports))
+    folder, left = tmp_path / "part" / "checkpoint.safetensors", iter(range(reports))
 
     def kill(_done, _total):
         if next(left, None) is None:
             raise Killed
 
     with pytest.raises(Killed):
-        work(place, kill)
-    again = work(place, lambda *_: None)
+        work(folder, kill)
+    again = work(folder, lambda *_: None)
     for kind in ("values", "final"):
         mine, other = getattr(whole, kind), getattr(again, kind)
         assert mine.keys() == other.keys()

@@ -111,8 +111,8 @@ def test_the_random_level_is_of_target_words(part, pairs):
 
 def test_agreement_is_the_mean_over_words_of_a_set(pairs, tmp_path):
     stages = PairStages(USE, pairs, tmp_path / "x", lambda *_: None)
-    chance = np.random.default_rng(0)
-    u, v = chance.random(len(pairs.trans)), chance.random(len(pairs.trans))
+    rng = np.random.default_rng(0)
+    u, v = rng.random(len(pairs.trans)), rng.random(len(pairs.trans))
     result = stages._compare(u, v)[TRAINING, FAIR]
     every = fair_agreement(u, v, stages.start)
     words = int(pairs.sets[TRAINING].target.lengths.sum())

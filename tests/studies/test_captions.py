@@ -194,8 +194,8 @@ def test_reading_in_batches_is_reading_one_by_one():
         )
         with torch.no_grad():
             a = pool.bank.take(pool.test.rows[i : i + 1])
-            log_p, glance = model.log_prob(a, pool.test.y[i : i + 1, k : k + 1], "soft")
-        np.testing.assert_allclose(whole.alpha[row], glance.alpha[0, 0, t], atol=1e-6)
+            log_p, output = model.log_prob(a, pool.test.y[i : i + 1, k : k + 1], "soft")
+        np.testing.assert_allclose(whole.alpha[row], output.alpha[0, 0, t], atol=1e-6)
         assert whole.p[row] == pytest.approx(float(log_p[0, 0, t].exp()), abs=1e-6)
 
 
@@ -216,8 +216,8 @@ def test_features_are_stored_once_and_standardised_by_training_images():
     assert rows.shape == (3, 4, 3)
     train = x[:4].double()
     mean, std = train.mean((0, 2, 3)), train.std((0, 2, 3), correction=0)
-    place = (x[5].double()[:, 0, 1] - mean) / std
-    torch.testing.assert_close(rows[0, 1].double(), place, atol=1e-5, rtol=1e-5)
+    segment = (x[5].double()[:, 0, 1] - mean) / std
+    torch.testing.assert_close(rows[0, 1].double(), segment, atol=1e-5, rtol=1e-5)
     assert torch.equal(rows[0], rows[1])
 
 
@@ -244,9 +244,9 @@ class Killed(Exception):
 def test_a_killed_training_resumes_with_the_same_numbers(rule, tmp_path, monkeypatch):
     monkeypatch.setattr("foveate.text.loop.SAVE_EVERY", 0.0)
     settings = settings_for("captions", "smoke", {"seeds": 1, "soft_epochs": 3, "hard_epochs": 1})
-    for place in ("whole", "killed"):
-        (tmp_path / place / rule).mkdir(parents=True)
-        (tmp_path / place / "soft").mkdir(exist_ok=True)
+    for folder in ("whole", "killed"):
+        (tmp_path / folder / rule).mkdir(parents=True)
+        (tmp_path / folder / "soft").mkdir(exist_ok=True)
     whole = train_part(settings, rule, tmp_path / "whole" / rule / "c", lambda *_: None)
     file = tmp_path / "killed" / rule / "c"
     done = CaptionTraining.loss

@@ -77,8 +77,8 @@ def test_ranks_are_spearmans():
 
 def test_what_counts_tell_is_left_when_outputs_are_permuted():
     """Frequent words have large counts, whatever the output: held against dense tables."""
-    chance = generator("left")
-    ids = (30 * torch.rand(300, 6, generator=chance) ** 2).long()
+    rng = generator("left")
+    ids = (30 * torch.rand(300, 6, generator=rng) ** 2).long()
     source = Tokens(ids.flatten(), torch.arange(301) * 6)
     target = Tokens(ids[:, 0].clone(), torch.arange(301))
     result = left_of_counts(source, target, (30, 30))

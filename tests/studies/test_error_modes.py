@@ -77,9 +77,9 @@ def test_tied_starts_share_their_first_numbers():
 
 
 def test_split_by_quadrant_by_plain_loops():
-    chance = np.random.default_rng(0)
-    alpha = chance.dirichlet(np.full(4, 0.3), size=(3, 50))
-    focused, correct = chance.random((2, 3, 50)) < 0.6
+    rng = np.random.default_rng(0)
+    alpha = rng.dirichlet(np.full(4, 0.3), size=(3, 50))
+    focused, correct = rng.random((2, 3, 50)) < 0.6
     correct[2] = True  # a member without wrong predictions
     result = split_by_quadrant(alpha, focused, correct)
     for s in range(3):
@@ -101,23 +101,23 @@ def test_settled_keeps_weights_points_and_regions():
     bags = [data.load("test", n=30, m=5, seed=seed) for seed in (0, 1)]
     builds = [random_build(1)] * 2
     record = fit(builds, bags, bags, "soft", seeds=[0, 1], epochs=2, batch=10, lr=0.1)
-    kept = final_values(record, Stack(builds, [0, 1]), bags, MODE_1).final
+    stored = final_values(record, Stack(builds, [0, 1]), bags, MODE_1).final
     model = record.trained.member(1)
     f, g = model.f[1], model.g[1]
-    np.testing.assert_array_equal(kept["f_w"][1], f.weight[0].detach())
+    np.testing.assert_array_equal(stored["f_w"][1], f.weight[0].detach())
     np.testing.assert_array_equal(
-        kept["f_w0"][1], Stack(builds, [0, 1]).member(1).f[1].weight[0].detach()
+        stored["f_w0"][1], Stack(builds, [0, 1]).member(1).f[1].weight[0].detach()
     )
-    assert not np.allclose(kept["f_w0"], kept["f_w"])
+    assert not np.allclose(stored["f_w0"], stored["f_w"])
     np.testing.assert_allclose(
-        kept["point"][1], attended_points(bags[1].x.numpy(), kept["f_w"][1]), atol=1e-5
+        stored["point"][1], attended_points(bags[1].x.numpy(), stored["f_w"][1]), atol=1e-5
     )
     left, right, low, high = window(MODE_1)
     for row, column in [(0, 0), (10, 50), (59, 3)]:
         x = left + (right - left) * (column + 0.5) / CELLS
         y = low + (high - low) * (row + 0.5) / CELLS
-        assert kept["region"][1, row, column] == g(torch.tensor([x, y]).float()).argmax().item()
-    assert "alpha" not in kept
+        assert stored["region"][1, row, column] == g(torch.tensor([x, y]).float()).argmax().item()
+    assert "alpha" not in stored
 
 
 def _trained(accuracy, ft, *, t=(0, 2, 4), early=None, **final):
@@ -152,9 +152,9 @@ def test_auc_counts_pairs(pairs):
 
 
 def test_cross_validated_scores_come_from_other_folds():
-    chance = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     positive = np.arange(120) % 3 == 0
-    noise = chance.normal(size=(120, 60))  # enough to separate the starts that it is fitted to
+    noise = rng.normal(size=(120, 60))  # enough to separate the starts that it is fitted to
     assert auc(cross_validated_scores(noise, positive), positive).mean < 0.65
     signal = np.concatenate([noise[:, :3], positive[:, None] + 0.1 * noise[:, 3:4]], 1)
     assert auc(cross_validated_scores(signal, positive), positive).mean > 0.99
@@ -190,7 +190,7 @@ def test_examples_show_each_kind_of_end():
 # Findings, from records made up to meet the criteria and to miss them
 
 
-def _starts(down=8, good=8, bad=4, took=30, right_bits=0.2, wrong_bits=2.0, spread=0.9):
+def _starts(down=8, good=8, bad=4, epochs=30, right_bits=0.2, wrong_bits=2.0, spread=0.9):
     total = down + good + bad
     accuracy = np.repeat([0.99, 0.99, 0.5], [down, good, bad])
     ft = np.repeat([0.67, 1.0, 0.3], [down, good, bad])
@@ -202,7 +202,7 @@ def _starts(down=8, good=8, bad=4, took=30, right_bits=0.2, wrong_bits=2.0, spre
     return _trained(
         accuracy,
         ft,
-        t=(0, took - 1, took),
+        t=(0, epochs - 1, epochs),
         early=early,
         f_w0=w,
         f_w=w,
@@ -213,8 +213,8 @@ def _starts(down=8, good=8, bad=4, took=30, right_bits=0.2, wrong_bits=2.0, spre
     )
 
 
-def _authors(accuracy=0.99, ft=0.66, took=30):
-    return _trained([accuracy] * 4, [ft] * 4, t=(0, took - 1, took))
+def _authors(accuracy=0.99, ft=0.66, epochs=30):
+    return _trained([accuracy] * 4, [ft] * 4, t=(0, epochs - 1, epochs))
 
 
 def _linear(margins=(3.0, 0.0, 0.5), ft=(1.0, 0.0, 0.97), accuracy=0.99):
@@ -228,9 +228,9 @@ def _linear(margins=(3.0, 0.0, 0.5), ft=(1.0, 0.0, 0.97), accuracy=0.99):
 
 
 def _records(**changed):
-    took = {1: 30, 2: 6, 3: 10}
-    records = {f"mode-{k}-authors": _authors(took=took[k]) for k in BOXES}
-    records |= {f"mode-{k}-starts": _starts(took=took[k]) for k in BOXES}
+    epochs = {1: 30, 2: 6, 3: 10}
+    records = {f"mode-{k}-authors": _authors(epochs=epochs[k]) for k in BOXES}
+    records |= {f"mode-{k}-starts": _starts(epochs=epochs[k]) for k in BOXES}
     return records | {"linear-focus": _linear()} | changed
 
 
@@ -273,9 +273,9 @@ def test_wrong_focus_must_be_spread_in_every_mode():
 
 
 def test_mode_1_must_be_slower_in_all_four_comparisons():
-    assert _verdicts(**{"mode-3-starts": _starts(took=50)})["pvr22:C10"] == "holds in part"
-    assert _verdicts(**{"mode-2-authors": _authors(took=30)})["pvr22:C10"] == "holds in part"
-    quick = {"mode-1-starts": _starts(took=3), "mode-1-authors": _authors(took=3)}
+    assert _verdicts(**{"mode-3-starts": _starts(epochs=50)})["pvr22:C10"] == "holds in part"
+    assert _verdicts(**{"mode-2-authors": _authors(epochs=30)})["pvr22:C10"] == "holds in part"
+    quick = {"mode-1-starts": _starts(epochs=3), "mode-1-authors": _authors(epochs=3)}
     assert _verdicts(**quick)["pvr22:C10"] == "does not hold"
     nobody = {"mode-1-starts": _starts(down=0), "mode-1-authors": _authors(ft=1.0)}
     assert _verdicts(**nobody)["pvr22:C10"] == "does not hold"
@@ -296,8 +296,8 @@ def test_linear_focus_by_both_halves(linear, verdict):
 
 
 def test_prediction_finds_the_constructed_predictor():
-    chance = np.random.default_rng(0)
-    w = chance.normal(size=(200, 2))
+    rng = np.random.default_rng(0)
+    w = rng.normal(size=(200, 2))
     down = w[:, 1] > 0.3  # those that start upwards fall
     end = np.where(down[:, None], [[0.5, 1.0]], [[1.0, 0.0]])
     accuracy, ft = np.full(200, 0.99), np.where(down, 0.67, 1.0)

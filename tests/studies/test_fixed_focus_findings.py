@@ -47,8 +47,8 @@ def packed(loss, gain, t, classes, lr=0.1):
     spread = np.array([-1e-4, 0.0, 1e-4])
 
     def flat(curves):
-        each = np.stack([curves[name] for name in NAMES], 1)[..., None] * (1 + spread)
-        return each.reshape(len(t), -1)
+        alpha_curves = np.stack([curves[name] for name in NAMES], 1)[..., None] * (1 + spread)
+        return alpha_curves.reshape(len(t), -1)
 
     values = {"set_loss": flat(loss), "loss": flat(loss), "incentive": flat(gain)}
     values["difference"] = 0.01 * values["incentive"]

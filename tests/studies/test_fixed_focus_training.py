@@ -58,9 +58,9 @@ def stack_of(mu, alphas=ALPHAS):
 
 def ragged_bags():
     """Bags of unequal length, with one, several, all, or no relevant segments."""
-    chance = torch.Generator().manual_seed(3)
+    rng = torch.Generator().manual_seed(3)
     counts = {3: 1, 5: 2, 4: 4, 2: 0}
-    bags = [torch.randn(k, 6, generator=chance) for k in counts]
+    bags = [torch.randn(k, 6, generator=rng) for k in counts]
     z = [torch.arange(k) < count for k, count in counts.items()]
     return pad(bags, torch.tensor([0, 2, 1, 1]), z)
 
@@ -173,8 +173,8 @@ def test_elapsed_time_is_how_far_momentum_carries_a_constant_gradient():
 
 
 def tiny_bags(seed):
-    def draw(kind, chance):
-        return torch.randn(len(kind), 4, generator=chance) + 2 * kind[:, None]
+    def draw(kind, rng):
+        return torch.randn(len(kind), 4, generator=rng) + 2 * kind[:, None]
 
     return Bag(*sdc(draw, classes=3, n=24, m=3, generator=torch.Generator().manual_seed(seed)))
 
@@ -196,8 +196,8 @@ def tiny_training(checkpoint, tell=lambda done, total: None):
 
 def test_a_curve_is_the_one_its_member_would_have_had_alone(tmp_path):
     record = tiny_training(tmp_path / "c")
-    own = curve(record, "set_loss", "hard", "authors")
-    assert own.shape == (5, 2, 2)
+    single = curve(record, "set_loss", "hard", "authors")
+    assert single.shape == (5, 2, 2)
     for a, alpha in enumerate((0.3, 1.0)):
         for seed in (0, 1):
             alone = fit(
@@ -209,7 +209,7 @@ def test_a_curve_is_the_one_its_member_would_have_had_alone(tmp_path):
                 plan=TINY,
                 lr=0.02,
             )
-            np.testing.assert_allclose(own[:, a, seed], alone.values["loss"][:, 0], rtol=1e-9)
+            np.testing.assert_allclose(single[:, a, seed], alone.values["loss"][:, 0], rtol=1e-9)
 
 
 def test_a_training_that_was_killed_ends_with_the_same_bits_probe_and_all(tmp_path):
@@ -264,10 +264,10 @@ def test_gradient_descent_on_the_population_follows_theorem_one(tmp_path):
 
 
 def test_shrinking_averages_pixels_and_keeps_one_bank():
-    chance = torch.Generator().manual_seed(0)
-    bank = torch.randint(0, 256, (9, 3, 8, 8), generator=chance, dtype=torch.uint8)
-    places = [torch.randint(9, (4, 3), generator=chance) for _ in range(2)]
-    bags = [Bag(Mosaics(bank, index), torch.zeros(4, dtype=torch.long)) for index in places]
+    rng = torch.Generator().manual_seed(0)
+    bank = torch.randint(0, 256, (9, 3, 8, 8), generator=rng, dtype=torch.uint8)
+    positions = [torch.randint(9, (4, 3), generator=rng) for _ in range(2)]
+    bags = [Bag(Mosaics(bank, index), torch.zeros(4, dtype=torch.long)) for index in positions]
     small = shrink(bags, 2)
     assert small[0].x.bank is small[1].x.bank
     for bag, less in zip(bags, small, strict=True):
@@ -275,4 +275,4 @@ def test_shrinking_averages_pixels_and_keeps_one_bank():
         torch.testing.assert_close(less.dense(), blocks.mean((-1, -3)))
     assert shrink(bags, 8)[0] is bags[0]
     with pytest.raises(FoveateError, match="one bank"):
-        shrink([bags[0], Bag(Mosaics(bank.clone(), places[0]), bags[0].y)], 2)
+        shrink([bags[0], Bag(Mosaics(bank.clone(), positions[0]), bags[0].y)], 2)

@@ -11,9 +11,9 @@ from foveate.training.population_descent import descend_population
 @pytest.fixture(scope="module")
 def records(tmp_path_factory):
     settings = FlowSettings(points=800, until=12.0, steps=(0.4, 0.2, 0.1), draws=200)
-    place = tmp_path_factory.mktemp("flows")
+    folder = tmp_path_factory.mktemp("flows")
     return settings, {
-        k: work(place / k, lambda *_: None) for k, work in Flows().parts(settings).items()
+        k: work(folder / k, lambda *_: None) for k, work in Flows().parts(settings).items()
     }
 
 

@@ -63,8 +63,8 @@ def test_exact_ft_at_hand_made_directions():
 
 def test_score_cdf_is_the_share_of_points_below():
     box, w = Box(1, 2, -8, 5), np.array([[0.7, -0.3], [0.0, 2.0], [1e-9, 1.0]])
-    chance = np.random.default_rng(0)
-    x = np.stack([chance.uniform(1, 2, 200_000), chance.uniform(-8, 5, 200_000)], 1)
+    rng = np.random.default_rng(0)
+    x = np.stack([rng.uniform(1, 2, 200_000), rng.uniform(-8, 5, 200_000)], 1)
     for row in w:
         s = np.quantile(x @ row, [0.0, 0.1, 0.5, 0.9, 1.0])
         result = score_cdf(box, row[None], s[None])[0]

@@ -30,18 +30,18 @@ def test_what_is_read_against_one_sentence_at_a_time():
     right, losses = [], []
     for sentence, label in zip(x, y.tolist(), strict=True):
         with torch.no_grad():
-            glance = model(sentence[None])
-        gamma = glance.gamma[0].tolist()
-        assert float(glance.logit) == pytest.approx(np.mean(gamma), abs=1e-6)
+            output = model(sentence[None])
+        gamma = output.gamma[0].tolist()
+        assert float(output.logit) == pytest.approx(np.mean(gamma), abs=1e-6)
         right.append((np.mean(gamma) > 0) == bool(label))
         losses.append(np.log1p(np.exp(-(2 * label - 1) * np.mean(gamma))))
         if label:
-            at = sentence.tolist().index(KEYWORD)
-            for place, value in enumerate(gamma):
-                if abs(place - at) <= MAX_DISTANCE:
-                    around[place - at + MAX_DISTANCE].append(value)
-            if at < 5:
-                read = (gamma[at], gamma[at + 1], np.mean(gamma), gamma[-1], gamma[0])
+            keyword = sentence.tolist().index(KEYWORD)
+            for position, value in enumerate(gamma):
+                if abs(position - keyword) <= MAX_DISTANCE:
+                    around[position - keyword + MAX_DISTANCE].append(value)
+            if keyword < 5:
+                read = (gamma[keyword], gamma[keyword + 1], np.mean(gamma), gamma[-1], gamma[0])
                 for name, value in zip(rows, read, strict=True):
                     rows[name].append(value)
     for name, values in rows.items():

@@ -82,12 +82,12 @@ def test_abmil_sees_the_bags_in_our_order_and_learns():
 
 
 def test_numbers_of_a_sight_are_those_of_plain_loops():
-    chance = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     bag = bags("test", n=30)
-    alpha = chance.random((2, *bag.shape)) * bag.mask.numpy()
-    p = chance.random((2, 30, 2))
-    sight = Reading(alpha, alpha, p, p, p, chance.random((2, *bag.shape, 2)))
-    numbers = final_scores(sight, [bag, bag])
+    alpha = rng.random((2, *bag.shape)) * bag.mask.numpy()
+    p = rng.random((2, 30, 2))
+    reading = Reading(alpha, alpha, p, p, p, rng.random((2, *bag.shape, 2)))
+    numbers = final_scores(reading, [bag, bag])
     for s in range(2):
         assert numbers["bag_auc"][s] == pytest.approx(roc_auc_score(bag.y, p[s, :, 1]))
         inside, first = [], []

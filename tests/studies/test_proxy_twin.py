@@ -45,10 +45,10 @@ def test_the_penalty_on_factors_is_a_norm_of_the_difference():
     def cost(at):
         return loss(at) + penalty * np.linalg.norm(at) / np.sqrt(2)
 
-    chance = np.random.default_rng(1)
+    rng = np.random.default_rng(1)
     for size in (1e-3, 1e-2, 0.1, 1.0):
         for _ in range(20):
-            assert cost(delta + size * chance.normal(size=5)) > cost(delta)
+            assert cost(delta + size * rng.normal(size=5)) > cost(delta)
 
 
 def test_beyond_the_largest_penalty_nothing_is_learnt():

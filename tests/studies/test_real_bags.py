@@ -36,9 +36,9 @@ def part(tmp_path_factory):
 
 
 def test_design_and_confirmation_sets_are_those_of_the_protocol():
-    design = {name for name, own in SETS.items() if own.role == "design"}
+    design = {name for name, real_set in SETS.items() if real_set.role == "design"}
     assert design == {"musk1", "hockey", "digits-bags", "birds-1", "birds-2", "birds-3"}
-    fresh = {name for name, own in SETS.items() if own.role == "fresh"}
+    fresh = {name for name, real_set in SETS.items() if real_set.role == "fresh"}
     assert fresh == {"other-posts", "other-documents", "messages", "reviews", "newsgroup-posts"}
     assert SETS["birds"].role == "multi-label"
     assert len(SETS) == 25
@@ -47,14 +47,14 @@ def test_design_and_confirmation_sets_are_those_of_the_protocol():
 def test_a_sentence_and_its_claim_are_compared_by_their_words():
     words = TfidfVectorizer(sublinear_tf=True).fit(["cats drink milk", "dogs bark", "milk is old"])
     sentences = ["cats drink milk", "dogs bark"]
-    found = _relation(words.transform(sentences), words.transform(["old cats drink"]))
+    result = _relation(words.transform(sentences), words.transform(["old cats drink"]))
     weight = words.transform(["old cats drink"]).toarray()[0]
-    there = np.array([weight[words.vocabulary_[name]] for name in ("cats", "drink")]).sum()
+    present = np.array([weight[words.vocabulary_[name]] for name in ("cats", "drink")]).sum()
     cosine = words.transform(sentences).toarray() @ weight
-    np.testing.assert_allclose(found[:, 0], cosine, rtol=1e-6)
-    np.testing.assert_allclose(found[:, 1], [2 / 3, 0], rtol=1e-6)
-    np.testing.assert_allclose(found[:, 2], [there / weight.sum(), 0], rtol=1e-6)
-    np.testing.assert_allclose(found[:, 3:], [[2 / 3, there / weight.sum(), 3]] * 2, rtol=1e-6)
+    np.testing.assert_allclose(result[:, 0], cosine, rtol=1e-6)
+    np.testing.assert_allclose(result[:, 1], [2 / 3, 0], rtol=1e-6)
+    np.testing.assert_allclose(result[:, 2], [present / weight.sum(), 0], rtol=1e-6)
+    np.testing.assert_allclose(result[:, 3:], [[2 / 3, present / weight.sum(), 3]] * 2, rtol=1e-6)
 
 
 def test_bags_are_taken_in_turn_from_the_classes():
@@ -80,10 +80,10 @@ def test_pointing_is_that_of_models_that_held_the_bag_out(part, kind):
     hits = []
     for fold in range(2):
         model = open_ensemble(run, "lvml", [(0, fold)])
-        own = collection.take(torch.from_numpy(folds.held_out(0, fold)))
-        maps = segment_map(model.explain(model.bags(own)), kind)
-        for i in np.flatnonzero(own.bag.y.numpy() == 1):
-            z = own.bag.z[i][own.bag.mask[i]].numpy()
+        real_set = collection.take(torch.from_numpy(folds.held_out(0, fold)))
+        maps = segment_map(model.explain(model.bags(real_set)), kind)
+        for i in np.flatnonzero(real_set.bag.y.numpy() == 1):
+            z = real_set.bag.z[i][real_set.bag.mask[i]].numpy()
             values = maps[i][:, 1]
             top = values == values.max()
             hits.append((top & z).sum() / top.sum())

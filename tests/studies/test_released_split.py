@@ -129,7 +129,7 @@ def _finished(folder, table, changes):
 
 
 def test_the_decomposition_is_drawn_from_stored_cells():
-    (stored,) = (own for own in stored_results() if own["table"] == "released-split")
+    (stored,) = (result for result in stored_results() if result["table"] == "released-split")
     cells = [Cell(**{**one, "values": tuple(one["values"])}) for one in stored["cells"]]
     svg = to_svg(decomposition(cells))
     for series in ("test images (clean)", "training images, trained on", "published"):

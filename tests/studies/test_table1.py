@@ -86,8 +86,8 @@ def test_the_opposite_does_not():
         **{"random-matched": record([0.95, 0.95, 0.1], [0.95])},
         oracle=record([0.99], [0.99]),
     )
-    found = verdicts(records)
-    assert {found[f"vr23:{k}"] for k in ("C1-real", "C2-real", "C16-real", "C21-real")} == {
+    result = verdicts(records)
+    assert {result[f"vr23:{k}"] for k in ("C1-real", "C2-real", "C16-real", "C21-real")} == {
         "contradicted"
     }
 
@@ -96,9 +96,9 @@ def test_a_comparison_without_headroom_is_not_testable():
     records = as_the_paper_says()
     for row in USE.rows:
         records[f"{row}-oracle"] = record([0.5, 0.5, 0.9], [0.95])  # no better than soft attention
-    found = {f.claim: f for f in Table1().findings(USE, records)}
-    assert "not testable here" in found["vr23:C16-real"].summary
-    assert found["vr23:C21-real"].verdict == "holds"
+    result = {f.claim: f for f in Table1().findings(USE, records)}
+    assert "not testable here" in result["vr23:C16-real"].summary
+    assert result["vr23:C21-real"].verdict == "holds"
 
 
 def test_dead_seeds_enter_no_mean_and_are_counted():
@@ -129,10 +129,10 @@ def test_matched_random_epochs_have_as_many_hard_epochs_as_the_hybrid():
 def test_a_row_that_fails_makes_a_part():
     records = as_the_paper_says()
     records["topics-2-lvml"] = record([0.5], [0.95])
-    found = {f.claim: f for f in Table1().findings(USE, records)}
-    assert found["vr23:C4"].verdict == "holds in part"
-    assert "6 conditions: 4 met, 2 contradicted" in found["vr23:C4"].summary
-    assert found["vr23:C4"].effect < 0  # the row where it gains least
+    result = {f.claim: f for f in Table1().findings(USE, records)}
+    assert result["vr23:C4"].verdict == "holds in part"
+    assert "6 conditions: 4 met, 2 contradicted" in result["vr23:C4"].summary
+    assert result["vr23:C4"].effect < 0  # the row where it gains least
     records["digits-5-hybrid"] = record([0.9, 0.9, 0.5], [0.9], accuracy=0.88)
     assert verdicts(records)["vr23:C16-real"] == "holds in part"
 
@@ -159,18 +159,18 @@ def test_cells_are_the_numbers_of_the_records_with_their_cost():
 def test_anomalies_of_the_data_are_reported_once():
     records = as_the_paper_says()
     records |= {f"topics-1-{k}": record([0.5], [0.5], notes=["post p is odd"]) for k in RULES}
-    said = Table1().differs(USE, records)
-    assert said.count("Data: post p is odd.") == 1
+    differences = Table1().differs(USE, records)
+    assert differences.count("Data: post p is odd.") == 1
     assert "Data: post p is odd" in Table1().findings(USE, records)[0].deviation
 
 
 def test_pixels_at_other_sizes_than_the_published_ones_is_reported():
     paper = Table1.scales["paper"]
-    said = Table1().differs(paper, {})
-    assert not any("Pixels" in text for text in said)
+    differences = Table1().differs(paper, {})
+    assert not any("Pixels" in text for text in differences)
     less = paper.sizes["pixels"].model_copy(update={"n": 10_000, "optimizer": "adam", "lr": 1e-3})
     changed = paper.model_copy(update={"sizes": {**paper.sizes, "pixels": less}})
-    (new,) = set(Table1().differs(changed, {})) - set(said)
+    (new,) = set(Table1().differs(changed, {})) - set(differences)
     assert "10,000 mosaics, adam 0.001 with batches of 256 for 150 epochs" in new
 
 

@@ -24,8 +24,8 @@ def record(ft, accuracy=0.95, nnz=4.0, ent=1.0, ftpt=None):
     inputs = {"ft": ft, "accuracy": accuracy, "nnz": nnz, "ent": ent}
     inputs["ftpt"] = ft if ftpt is None else ftpt
     values = {key: np.full((1, SEEDS), inputs.get(key, 0.2)) + spread for key in KEYS}
-    chance = np.random.default_rng(0)
-    alpha = chance.dirichlet(np.ones(3), (SEEDS, 10))
+    rng = np.random.default_rng(0)
+    alpha = rng.dirichlet(np.ones(3), (SEEDS, 10))
     z = np.zeros((1, 10, 3), bool)
     z[..., 0] = True
     meta = {"classifier_calls": [9_000_000] * SEEDS, "cpu_seconds": 12.0}

@@ -78,9 +78,9 @@ def test_masked_words_are_not_counted() -> None:
     assert torch.equal(text.by_word.to_dense(), text.by_sentence.to_dense().T)
 
 
-def test_cross_entropy_and_its_gradient(chance: torch.Generator) -> None:
-    logits = torch.randn(2, 9, 4, generator=chance, dtype=torch.float64).requires_grad_()
-    y = torch.randint(4, (2, 9), generator=chance)
+def test_cross_entropy_and_its_gradient(rng: torch.Generator) -> None:
+    logits = torch.randn(2, 9, 4, generator=rng, dtype=torch.float64).requires_grad_()
+    y = torch.randint(4, (2, 9), generator=rng)
     expected = torch.stack([torch.nn.functional.cross_entropy(logits[i], y[i]) for i in range(2)])
     loss, grad = cross_entropy(logits.detach(), y)
     torch.testing.assert_close(loss, expected.detach())
@@ -248,7 +248,7 @@ def test_smoke_runs_and_its_figures_draw(tmp_path: Path) -> None:
         assert chart.description
 
 
-def test_a_band_is_the_interval_of_every_time(chance: torch.Generator) -> None:
-    values = torch.rand(3, 7, generator=chance).numpy()
+def test_a_band_is_the_interval_of_every_time(rng: torch.Generator) -> None:
+    values = torch.rand(3, 7, generator=rng).numpy()
     for row, *ends in zip(values, *band(values), strict=True):
         assert ends == pytest.approx(mean_interval(row))

@@ -28,9 +28,9 @@ USE = TopicWordsSettings(seeds=4, m=20, epochs=1000, ablation_epochs=1000)
 def made_records(settings: TopicWordsSettings = USE) -> dict[str, Record]:
     """Records in which every claim holds."""
     t = np.linspace(0, 1000, 21)
-    seeds, chance = settings.seeds, np.random.default_rng(0)
+    seeds, rng = settings.seeds, np.random.default_rng(0)
     tau = (t / 1000)[:, None, None]
-    noise = 1 + 0.01 * chance.random((seeds, 8))
+    noise = 1 + 0.01 * rng.random((seeds, 8))
     q_norm = np.ones((21, seeds))
 
     def record(height: float, half: int, **changes) -> Record:

@@ -7,10 +7,10 @@ from foveate.studies.blog21.toy_classifier import MEMBERS, ToyClassifier, ToySet
 
 @pytest.fixture(scope="module")
 def records(tmp_path_factory):
-    place = tmp_path_factory.mktemp("toy")
+    folder = tmp_path_factory.mktemp("toy")
     settings = ToySettings(points=200)
     return settings, {
-        k: w(place / k, lambda *_: None) for k, w in ToyClassifier().parts(settings).items()
+        k: w(folder / k, lambda *_: None) for k, w in ToyClassifier().parts(settings).items()
     }
 
 

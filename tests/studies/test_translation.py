@@ -79,8 +79,8 @@ def test_the_loss_is_the_mean_over_words_and_end(data):
 
 
 def test_words_are_shared_where_the_vocabulary_is(data):
-    own = translator(data, SMALL, "test")
-    assert own.own.shape[0] == len(data.target_vocabulary)
+    result = translator(data, SMALL, "test")
+    assert result.own.shape[0] == len(data.target_vocabulary)
     shared = replace(data, target_vocabulary=data.source_vocabulary)
     assert translator(shared, SMALL, "test").own is None
 
@@ -133,7 +133,7 @@ def test_optimal_attention_of_a_model_is_no_worse_than_any_other(data):
     ).all()
     assert (result["loss_opt"] < result["loss_alpha"] - 0.01).any()
     row = 0
-    chance = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     for i in range(2):
         x, y = torch.tensor([pairs.source[i]]), torch.tensor([pairs.target[i]])
         with torch.no_grad():
@@ -141,7 +141,7 @@ def test_optimal_attention_of_a_model_is_no_worse_than_any_other(data):
             plain = nn.functional.cross_entropy(model(x, shifted(y))[0], y[0], reduction="none")
         np.testing.assert_allclose(result["loss_alpha"][row : row + len(plain)], plain, atol=1e-5)
         for t, word in enumerate(y[0].tolist()):
-            weights = torch.from_numpy(chance.dirichlet(np.ones(x.shape[1]), 200)).float()
+            weights = torch.from_numpy(rng.dirichlet(np.ones(x.shape[1]), 200)).float()
             with torch.no_grad():
                 scores = model.logits(weights @ reading.h[0], reading.s[0, t].expand(200, -1))
             tried = -scores.log_softmax(-1)[:, word]
@@ -209,8 +209,8 @@ def test_ibm1_finds_the_hidden_dictionary():
 def synthetic(agreed, gap=1e-7, pairs=40, untrained=0.0):
     """Records whose words agree as given; ten words on each side of every pair."""
     words = 10 * pairs
-    chance = np.random.default_rng(0)
-    hits = (chance.random((2, 1, words)) < agreed).astype(float)
+    rng = np.random.default_rng(0)
+    hits = (rng.random((2, 1, words)) < agreed).astype(float)
     hits[0] = untrained
     flat = np.ones((2, 1, words))
     values = {"opt_beta": hits, "opt_alpha": 0.5 * flat, "alpha_beta": 0.5 * flat}

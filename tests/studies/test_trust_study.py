@@ -113,16 +113,16 @@ def test_toys_against_their_definition(kind):
     for row, y, z in zip(digits.tolist(), labels.tolist(), relevant.tolist(), strict=True):
         if kind == "four":
             assert y == (8 in row) + 2 * (9 in row)
-            meant = {8, 9}
+            relevant_digits = {8, 9}
         elif kind == "pos-neg":
             up, down = ([d for d in row if d in entry] for entry in ((4, 6, 8), (5, 7, 9)))
             assert y == int(len(up) > len(down))
-            meant = set(up if y else down)
+            relevant_digits = set(up if y else down)
         else:
             pairs = [(k, k + 1) for k in range(4) if k in row and k + 1 in row]
             assert y == int(bool(pairs))
-            meant = {digit for pair in pairs for digit in pair}
-        assert z == [digit in meant for digit in row]
+            relevant_digits = {digit for pair in pairs for digit in pair}
+        assert z == [digit in relevant_digits for digit in row]
 
 
 def test_models_of_torchmil_are_a_way_of_two_classes(tmp_path):

@@ -58,20 +58,20 @@ def test_held_out_images_are_in_no_training_mosaic_and_keep_their_kind():
 @pytest.fixture(scope="module")
 def three():
     """Three bags of four segments, a linear classifier of five classes, a drawn place each."""
-    chance = torch.Generator().manual_seed(0)
-    alpha = torch.rand(3, 4, generator=chance, dtype=torch.float64).softmax(1)
-    x = torch.randn(3, 4, 2, generator=chance, dtype=torch.float64)
-    w = torch.randn(2, 5, generator=chance, dtype=torch.float64)
-    y, places = torch.tensor([0, 4, 2]), torch.tensor([[1], [0], [3]])
-    return alpha, x, (lambda rows: rows @ w), y, places
+    rng = torch.Generator().manual_seed(0)
+    alpha = torch.rand(3, 4, generator=rng, dtype=torch.float64).softmax(1)
+    x = torch.randn(3, 4, 2, generator=rng, dtype=torch.float64)
+    w = torch.randn(2, 5, generator=rng, dtype=torch.float64)
+    y, positions = torch.tensor([0, 4, 2]), torch.tensor([[1], [0], [3]])
+    return alpha, x, (lambda rows: rows @ w), y, positions
 
 
 def test_uniform_penalty_is_the_weighted_divergence_from_uniform(three):
-    alpha, x, g, y, places = three
-    result = WithUniformPenalty(Soft(), 0.5).loss(alpha, x, g, y, places)
-    adapted = ConfidencePenalty(Soft(), 0.5).loss(alpha, x, g, y, places)
+    alpha, x, g, y, positions = three
+    result = WithUniformPenalty(Soft(), 0.5).loss(alpha, x, g, y, positions)
+    adapted = ConfidencePenalty(Soft(), 0.5).loss(alpha, x, g, y, positions)
     for i in range(3):
-        r = int(places[i, 0])
+        r = int(positions[i, 0])
         log_p = g(x[i, r][None]).log_softmax(1)[0]
         cross = -log_p.mean()  # KL from uniform, but for log C
         weight = (1 - alpha[i, r]) * 4 / 3
@@ -83,12 +83,12 @@ def test_uniform_penalty_is_the_weighted_divergence_from_uniform(three):
 
 def test_a_weighted_witness_counts_by_how_informative_those_of_its_bag_are(three):
     alpha, x, g, y, _ = three
-    places = torch.tensor([[1, 2], [0, 0], [3, 1]])
-    result = ConfidenceWitness(Soft(), 0.5, 2).loss(alpha, x, g, y, places)
-    uniform = ConfidenceWitness(Soft(), 0.5, 2).loss(alpha, x, lambda rows: 0 * g(rows), y, places)
+    positions = torch.tensor([[1, 2], [0, 0], [3, 1]])
+    result = ConfidenceWitness(Soft(), 0.5, 2).loss(alpha, x, g, y, positions)
+    uniform = ConfidenceWitness(Soft(), 0.5, 2).loss(alpha, x, lambda rows: 0 * g(rows), y, positions)
     assert torch.allclose(uniform, torch.full((3,), np.log(5), dtype=x.dtype))  # the plain loss
     for i in range(3):
-        p = g(x[i, places[i]]).softmax(1)
+        p = g(x[i, positions[i]]).softmax(1)
         says = float(((5 * p.square().sum(1) - 1) / 4).mean())
         plain = float(Soft().loss(alpha, x, g, y)[i])
         query = -float(p[:, y[i]].log().mean())
@@ -111,8 +111,8 @@ def test_excess_confidence_weighs_witnesses_by_their_excess_over_label_frequenci
 def test_witnesses_represent_segments_outside_the_top(three):
     alpha, x, g, y, _ = three
     order = alpha.argsort(1, descending=True)
-    places = torch.stack([order[0, [2, 3]], order[1, [0, 3]], order[2, [1, 0]]])
-    result = DrawnMarginal(weight=0.5).loss(alpha, x, g, y, places)
+    positions = torch.stack([order[0, [2, 3]], order[1, [0, 3]], order[2, [1, 0]]])
+    result = DrawnMarginal(weight=0.5).loss(alpha, x, g, y, positions)
     p = g(x).softmax(2)
     for i, rest in enumerate(([2, 3], [3], [])):
         probabilities = {k: float(p[i, order[i, k], y[i]]) for k in range(4)}
@@ -121,7 +121,7 @@ def test_witnesses_represent_segments_outside_the_top(three):
             sum(a[k] * probabilities[k] for k in rest) / sum(a[k] for k in rest) if rest else 1 / 5
         )
         marginal = a[0] * probabilities[0] + a[1] * probabilities[1] + (1 - a[0] - a[1]) * mean
-        query = np.mean([np.log(float(p[i, k, y[i]])) for k in places[i]])
+        query = np.mean([np.log(float(p[i, k, y[i]])) for k in positions[i]])
         assert float(result[i]) == pytest.approx(-np.log(marginal) - 0.5 * query)
     assert torch.equal(DrawnMarginal().loss(alpha, x, g, y), TopMarginal(2).loss(alpha, x, g, y))
 
@@ -136,11 +136,11 @@ def test_powers_lie_between_hard_attention_and_lvml(three):
 
 
 def test_a_null_class_is_one_more_logit(three):
-    alpha, x, g, y, places = three
+    alpha, x, g, y, positions = three
     p = torch.cat([g(x), torch.zeros(3, 4, 1, dtype=x.dtype)], 2).softmax(2)
-    result = NullClass(weight=0.5).loss(alpha, x, g, y, places)
+    result = NullClass(weight=0.5).loss(alpha, x, g, y, positions)
     for i in range(3):
-        r = int(places[i, 0])
+        r = int(positions[i, 0])
         marginal = -torch.log((alpha[i] * p[i, :, y[i]]).sum())
         null = -torch.log(p[i, r, 5]) * (1 - alpha[i, r]) * 4 / 3
         assert float(result[i]) == pytest.approx(float(marginal + 0.5 * null))

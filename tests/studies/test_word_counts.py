@@ -9,10 +9,10 @@ from foveate.studies.snell21.word_counts.toys import TOYS
 
 @pytest.fixture(scope="module")
 def records(tmp_path_factory):
-    place = tmp_path_factory.mktemp("counts")
+    folder = tmp_path_factory.mktemp("counts")
     settings = WordCounts.scales["smoke"]
     return settings, {
-        k: w(place / k, lambda *_: None) for k, w in WordCounts().parts(settings).items()
+        k: w(folder / k, lambda *_: None) for k, w in WordCounts().parts(settings).items()
     }
 
 

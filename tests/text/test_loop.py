@@ -62,7 +62,7 @@ def test_a_killed_training_ends_with_the_same_bits(calls, pause, tmp_path, monke
     """With and without a checkpoint at every step, killed at each report in turn."""
     monkeypatch.setattr(steps, "SAVE_EVERY", pause)
     whole = follow(members(), AT, meta={"a": 1})
-    place = tmp_path / "checkpoint"
+    position = tmp_path / "checkpoint"
     left = iter(range(calls))
 
     def kill(_done, _total):
@@ -70,9 +70,9 @@ def test_a_killed_training_ends_with_the_same_bits(calls, pause, tmp_path, monke
             raise Killed
 
     with pytest.raises(Killed):
-        follow(members(), AT, checkpoint=place, report=kill)
+        follow(members(), AT, checkpoint=position, report=kill)
     log = []
-    again = follow(members(log=log), AT, checkpoint=place, meta={"a": 1})
+    again = follow(members(log=log), AT, checkpoint=position, meta={"a": 1})
     for name in whole.values:
         np.testing.assert_array_equal(again.values[name], whole.values[name])
     assert again.meta == whole.meta
@@ -105,10 +105,10 @@ def test_an_early_end_survives_a_kill(tmp_path):
         if len(reports) == 5:
             raise Killed
 
-    place = tmp_path / "checkpoint"
+    position = tmp_path / "checkpoint"
     with pytest.raises(Killed):
-        follow(members(2, should_stop=should_stop), AT, checkpoint=place, report=kill)
-    record = follow(members(2, should_stop=should_stop), AT, checkpoint=place)
+        follow(members(2, should_stop=should_stop), AT, checkpoint=position, report=kill)
+    record = follow(members(2, should_stop=should_stop), AT, checkpoint=position)
     np.testing.assert_array_equal(
         record.values["weight"], follow(members(2, should_stop=should_stop), AT).values["weight"]
     )

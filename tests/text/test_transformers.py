@@ -82,7 +82,7 @@ def test_forcing_the_own_attention_changes_nothing(family):
             assert (model(**inputs).logits - logits).abs().max() > 0.01
 
 
-def log_p_of_reduced(model, pair, place):
+def log_p_of_reduced(model, pair, position):
     """log p of the target from an encoder state alone: nothing else can be attended."""
     x, y = torch.tensor([pair.source.ids]), torch.tensor([pair.target.ids])
     before = torch.cat(
@@ -91,8 +91,10 @@ def log_p_of_reduced(model, pair, place):
     with torch.no_grad():
         states = model.get_encoder()(input_ids=x, attention_mask=torch.ones_like(x))
         logits = model(
-            encoder_outputs=BaseModelOutput(last_hidden_state=states.last_hidden_state[:, place]),
-            attention_mask=torch.ones(1, len(place), dtype=torch.long),
+            encoder_outputs=BaseModelOutput(
+                last_hidden_state=states.last_hidden_state[:, position]
+            ),
+            attention_mask=torch.ones(1, len(position), dtype=torch.long),
             decoder_input_ids=before,
             use_cache=False,
         ).logits
@@ -106,9 +108,9 @@ PAIR = PiecePair.of_ids([4, 6, 7, 9], [10, 11, 3])
 def test_one_hot_cross_attention_equals_a_source_of_one_state(family):
     model = translator(family, 1)
     beta = read_evidence(model, [PAIR])[0]
-    for place in range(4):
+    for position in range(4):
         np.testing.assert_allclose(
-            beta[:, place], log_p_of_reduced(model, PAIR, [place]), atol=2e-5
+            beta[:, position], log_p_of_reduced(model, PAIR, [position]), atol=2e-5
         )
     assert np.ptp(beta, axis=1).min() > 1e-3
 
@@ -138,7 +140,7 @@ def test_influence_is_the_change_of_the_loss_with_a_larger_embedding(family):
     delta = influence(model, [PAIR])[0]
     table = model.get_encoder().embed_tokens
 
-    def loss(scale, place, t):
+    def loss(scale, position, t):
         calls = []
 
         def louder(_module, _given, output):
@@ -146,7 +148,7 @@ def test_influence_is_the_change_of_the_loss_with_a_larger_embedding(family):
             if len(calls) > 1:
                 return None
             output = output.clone()
-            output[:, place] *= scale
+            output[:, position] *= scale
             return output
 
         handle = table.register_forward_hook(louder)
@@ -160,9 +162,11 @@ def test_influence_is_the_change_of_the_loss_with_a_larger_embedding(family):
         handle.remove()
         return -float(logits[0, t].log_softmax(-1)[y[0, t]])
 
-    for place, t in ((0, 0), (2, 1), (3, 2)):
-        slope = -(loss(1 + 3e-3, place, t) - loss(1 - 3e-3, place, t)) / 6e-3
-        assert delta[t, place] == pytest.approx(slope, rel=2e-2, abs=5e-4)  # T5 rounds to float32
+    for position, t in ((0, 0), (2, 1), (3, 2)):
+        slope = -(loss(1 + 3e-3, position, t) - loss(1 - 3e-3, position, t)) / 6e-3
+        assert delta[t, position] == pytest.approx(
+            slope, rel=2e-2, abs=5e-4
+        )  # T5 rounds to float32
 
 
 def test_pieces_are_merged_to_words():
@@ -184,11 +188,11 @@ def test_pieces_are_merged_to_words():
     np.testing.assert_allclose(beta[0, 0], reduced[1] + reduced[2], atol=2e-5)
 
 
-def log_p_of_reduced_evenly(model, pair, places):
+def log_p_of_reduced_evenly(model, pair, positions):
     y = torch.tensor([pair.target.ids])
     before = torch.cat([torch.full_like(y[:, :1], 2), y[:, :-1]], 1)
     weights = torch.zeros(1, 1, len(pair.source.ids))
-    weights[..., places] = 1 / len(places)
+    weights[..., positions] = 1 / len(positions)
     with torch.no_grad(), record_attention(model) as tap, tap.set_to(Forcing(weights)):
         logits = model(input_ids=torch.tensor([pair.source.ids]), decoder_input_ids=before).logits
     return logits.log_softmax(-1).gather(-1, y[..., None])[0, :, 0].numpy()

@@ -19,9 +19,9 @@ def test_stand_in_recordings_are_reproduced():
 
 def test_a_wren_is_marked_exactly_in_segments_with_its_call():
     rows = [line.split(",") for line in make_examples.birds_table(seed=3).splitlines()[1:]]
-    heard = {row[0]: row[1] == "yes" for row in rows}
-    marked = {name: any(row[-1] == "1" for row in rows if row[0] == name) for name in heard}
-    assert heard == marked
+    faults = {row[0]: row[1] == "yes" for row in rows}
+    marked = {name: any(row[-1] == "1" for row in rows if row[0] == name) for name in faults}
+    assert faults == marked
 
 
 def test_picture_of_the_readme_is_reproduced(tmp_path, monkeypatch):

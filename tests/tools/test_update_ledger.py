@@ -15,8 +15,8 @@ CLAIMS = ("blog21:B1", "blog21:B2", "blog21:B3")
 @pytest.fixture(scope="module")
 def smaller(tmp_path_factory):
     """A run of the toy classifier with fewer points than its scale."""
-    place = tmp_path_factory.mktemp("runs") / "toy"
-    return start_experiment("toy-classifier", "small", {"points": 120}, out=place).path
+    folder = tmp_path_factory.mktemp("runs") / "toy"
+    return start_experiment("toy-classifier", "small", {"points": 120}, out=folder).path
 
 
 @pytest.fixture

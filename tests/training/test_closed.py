@@ -50,40 +50,40 @@ def networks(d):
     }
 
 
-def forms(d, m, chance):
-    y = torch.randint(C, (N,), generator=chance)
-    lengths = torch.randint(1, m + 1, (N,), generator=chance).tolist()
-    bank = torch.randn(9, d, generator=chance)
+def forms(d, m, rng):
+    y = torch.randint(C, (N,), generator=rng)
+    lengths = torch.randint(1, m + 1, (N,), generator=rng).tolist()
+    bank = torch.randn(9, d, generator=rng)
     return {
-        "dense": Bag(torch.randn(N, m, d, generator=chance), y),
-        "ragged": pad([torch.randn(k, d, generator=chance) for k in lengths], y),
-        "bank": Bag(Mosaics(bank, torch.randint(9, (N, m), generator=chance)), y),
+        "dense": Bag(torch.randn(N, m, d, generator=rng), y),
+        "ragged": pad([torch.randn(k, d, generator=rng) for k in lengths], y),
+        "bank": Bag(Mosaics(bank, torch.randint(9, (N, m), generator=rng)), y),
     }
 
 
-def responsibilities(bag, rows, chance):
-    gamma = torch.rand(*rows.shape, bag.m, generator=chance, dtype=torch.float64)
+def responsibilities(bag, rows, rng):
+    gamma = torch.rand(*rows.shape, bag.m, generator=rng, dtype=torch.float64)
     gamma = gamma if bag.mask is None else gamma * bag.mask[rows]
     return gamma / gamma.sum(-1, keepdim=True)
 
 
 @pytest.mark.parametrize("network", ["linear", "mlp", "deep", "tanh"])
 @pytest.mark.parametrize(("d", "m"), [(2, 5), (20, 6)])
-def test_losses_and_gradients_equal_those_of_autograd(network, d, m, chance):
+def test_losses_and_gradients_equal_those_of_autograd(network, d, m, rng):
     build = networks(d)[network]
-    for (form, bag), size, phase in product(forms(d, m, chance).items(), (1, 3), PHASES):
+    for (form, bag), size, phase in product(forms(d, m, rng).items(), (1, 3), PHASES):
         stack = Stack(build, range(size), torch.float64)
         bags = MemberBags(bag, size, torch.float64)
-        rows = torch.stack([torch.randperm(N, generator=chance)[:PICKED] for _ in range(size)])
-        aux = responsibilities(bag, rows, chance) if phase.recalls else None
+        rows = torch.stack([torch.randperm(N, generator=rng)[:PICKED] for _ in range(size)])
+        aux = responsibilities(bag, rows, rng) if phase.recalls else None
         batch = bags.batch(rows, aux=aux)
         closed = ClosedGradients(stack)
         assert closed.supports(phase, bags)
         loss, grad = closed.gradients(phase, batch)
         expected = stack.gradients(_mean_loss, batch, phase)
-        what = f"{form}, {size} members, {phase}"
-        torch.testing.assert_close(loss, expected[0], rtol=0, atol=1e-12, msg=what)
-        torch.testing.assert_close(grad, expected[1], rtol=0, atol=1e-12, msg=what)
+        case = f"{form}, {size} members, {phase}"
+        torch.testing.assert_close(loss, expected[0], rtol=0, atol=1e-12, msg=case)
+        torch.testing.assert_close(grad, expected[1], rtol=0, atol=1e-12, msg=case)
 
 
 def of_words(layer="words", bias=True):
@@ -97,16 +97,16 @@ def of_words(layer="words", bias=True):
 @pytest.mark.parametrize("size", [1, 3])
 @pytest.mark.parametrize("m", [2, 6])  # 14 segments of a batch: a whole bank of 9 rows, or not
 @pytest.mark.parametrize("ragged", [False, True])
-def test_gradients_of_a_table_of_words_equal_those_of_autograd(size, m, ragged, chance):
-    y, index = torch.randint(C, (N,), generator=chance), torch.randint(8, (N, m), generator=chance)
-    mask = torch.arange(m) < torch.randint(1, m + 1, (N, 1), generator=chance) if ragged else None
+def test_gradients_of_a_table_of_words_equal_those_of_autograd(size, m, ragged, rng):
+    y, index = torch.randint(C, (N,), generator=rng), torch.randint(8, (N, m), generator=rng)
+    mask = torch.arange(m) < torch.randint(1, m + 1, (N, 1), generator=rng) if ragged else None
     bag = Bag(Mosaics(torch.tensor([0, 1, 2, 4, 5, 6, 7, 8]), index), y, mask=mask)
     stack = Stack(of_words, range(size), torch.float64)
     bags, closed = MemberBags(bag, size, torch.float64), ClosedGradients(stack)
     for phase in (*PHASES, PHASES[0]):  # the last after others have written gradients
         assert closed.supports(phase, bags)
-        rows = torch.stack([torch.randperm(N, generator=chance)[:3] for _ in range(size)])
-        aux = responsibilities(bag, rows, chance) if phase.recalls else None
+        rows = torch.stack([torch.randperm(N, generator=rng)[:3] for _ in range(size)])
+        aux = responsibilities(bag, rows, rng) if phase.recalls else None
         batch = bags.batch(rows, aux=aux)
         for part, expected in zip(
             closed.gradients(phase, batch),
@@ -116,8 +116,8 @@ def test_gradients_of_a_table_of_words_equal_those_of_autograd(size, m, ragged, 
             torch.testing.assert_close(part, expected, rtol=0, atol=1e-12, msg=str(phase))
 
 
-def test_words_that_are_read_otherwise_are_left_to_autograd(chance):
-    y, index = torch.randint(C, (N,), generator=chance), torch.randint(8, (N, 3), generator=chance)
+def test_words_that_are_read_otherwise_are_left_to_autograd(rng):
+    y, index = torch.randint(C, (N,), generator=rng), torch.randint(8, (N, 3), generator=rng)
     rising, falling = (Bag(Mosaics(ids, index), y) for ids in (torch.arange(9), -torch.arange(9)))
 
     def supported(build, bag):
@@ -130,13 +130,13 @@ def test_words_that_are_read_otherwise_are_left_to_autograd(chance):
     assert not supported(networks(1)["mlp"], rising)
 
 
-def test_some_members_have_the_gradients_that_all_have(chance):
-    bag = forms(2, 5, chance)["dense"]
+def test_some_members_have_the_gradients_that_all_have(rng):
+    bag = forms(2, 5, rng)["dense"]
     stack, bags = (
         Stack(networks(2)["mlp"], range(4), torch.float64),
         MemberBags(bag, 4, torch.float64),
     )
-    rows = torch.randint(N, (4, 6), generator=chance)
+    rows = torch.randint(N, (4, 6), generator=rng)
     closed, some = ClosedGradients(stack), torch.tensor([1, 3])
     every = [part.clone() for part in closed.gradients(Soft(), bags.batch(rows))]
     few = closed.gradients(Soft(), bags.batch(rows[some], some), some)
@@ -152,8 +152,8 @@ class Doubled(Soft):
         return 2 * super().loss(alpha, x, g, y, aux)
 
 
-def test_other_losses_and_models_are_left_to_autograd(chance):
-    bag = forms(2, 5, chance)["dense"]
+def test_other_losses_and_models_are_left_to_autograd(rng):
+    bag = forms(2, 5, rng)["dense"]
     bags = MemberBags(bag, 1)
     usual = ClosedGradients(Stack(networks(2)["mlp"], [0]))
     assert usual.supports(Soft(), bags)
@@ -189,8 +189,8 @@ def run(bags, phase, d=2, seeds=(0, 1, 2), epochs=4, batch=5):
 @pytest.mark.parametrize("phase", ["soft", "hard", "lvml", "em", "hybrid"])
 @pytest.mark.parametrize("form", ["dense", "ragged", "bank"])
 @pytest.mark.parametrize("d", [2, 20])
-def test_training_follows_the_general_path(phase, form, d, chance, monkeypatch):
-    bags = forms(d, 6, chance)[form]
+def test_training_follows_the_general_path(phase, form, d, rng, monkeypatch):
+    bags = forms(d, 6, rng)[form]
     fast = run(bags, phase, d=d)
     monkeypatch.setattr(ClosedGradients, "supports", lambda *_: False)
     slow = run(bags, phase, d=d)
@@ -202,8 +202,8 @@ def test_training_follows_the_general_path(phase, form, d, chance, monkeypatch):
 
 @pytest.mark.parametrize("phase", ["soft", "lvml", "em"])
 @pytest.mark.parametrize("form", ["dense", "ragged"])
-def test_large_bags_are_computed_one_by_one(phase, form, chance, monkeypatch):
-    bags = forms(20, 6, chance)[form]
+def test_large_bags_are_computed_one_by_one(phase, form, rng, monkeypatch):
+    bags = forms(20, 6, rng)[form]
     usual = run(bags, phase, d=20)
     monkeypatch.setattr(step_gradients, "LARGE_BAG", 1)
     single = run(bags, phase, d=20)
@@ -213,8 +213,8 @@ def test_large_bags_are_computed_one_by_one(phase, form, chance, monkeypatch):
 
 
 @pytest.mark.parametrize("form", ["dense", "bank"])
-def test_neither_groups_of_members_nor_windows_change_a_training(form, chance, monkeypatch):
-    bags = forms(2, 5, chance)[form]
+def test_neither_groups_of_members_nor_windows_change_a_training(form, rng, monkeypatch):
+    bags = forms(2, 5, rng)[form]
     usual = run(bags, "soft")
     monkeypatch.setattr(batches, "MAX_CUT", 1)
     cut = run(bags, "soft")
@@ -224,9 +224,9 @@ def test_neither_groups_of_members_nor_windows_change_a_training(form, chance, m
     torch.testing.assert_close(apart.stack.flat, usual.stack.flat, rtol=1e-9, atol=1e-10)
 
 
-def test_a_bias_of_all_scores_stays_where_it_was(chance):
+def test_a_bias_of_all_scores_stays_where_it_was(rng):
     """A constant added to the scores changes nothing: its gradient is exactly 0."""
-    training = run(forms(2, 5, chance)["dense"], "soft")
+    training = run(forms(2, 5, rng)["dense"], "soft")
     start = Stack(networks(2)["mlp"], (0, 1, 2), torch.float64)
     name = "f.out.bias"
     assert torch.equal(training.stack.tensors()[name], start.tensors()[name])

@@ -20,18 +20,18 @@ NAMES = PARADIGMS.names()
 
 
 def mosaics(rows=11, n=9, m=4, seed=0, shared=True):
-    chance = torch.Generator().manual_seed(seed)
-    bank = torch.randn(rows, 2, generator=chance, dtype=torch.float64)
-    index = torch.randint(rows, (n, m), generator=chance)
-    y = torch.randint(3, (n,), generator=chance)
-    z = nn.functional.one_hot(torch.randint(m, (n,), generator=chance), m).bool()
+    rng = torch.Generator().manual_seed(seed)
+    bank = torch.randn(rows, 2, generator=rng, dtype=torch.float64)
+    index = torch.randint(rows, (n, m), generator=rng)
+    y = torch.randint(3, (n,), generator=rng)
+    z = nn.functional.one_hot(torch.randint(m, (n,), generator=rng), m).bool()
     return Bag(Mosaics(bank, index) if shared else bank[index], y, z)
 
 
 def ragged(seed=0):
-    chance = torch.Generator().manual_seed(seed)
-    bags = [torch.randn(k, 2, generator=chance, dtype=torch.float64) for k in (4, 1, 3, 2)]
-    z = [torch.rand(len(bag), generator=chance) < 0.5 for bag in bags]
+    rng = torch.Generator().manual_seed(seed)
+    bags = [torch.randn(k, 2, generator=rng, dtype=torch.float64) for k in (4, 1, 3, 2)]
+    z = [torch.rand(len(bag), generator=rng) < 0.5 for bag in bags]
     return pad(bags, torch.tensor([0, 2, 1, 1]), z)
 
 

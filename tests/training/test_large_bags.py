@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import inputs
 from hypothesis import strategies as st
 
 from foveate.attention.likelihood import label_log_prob, map_segments
@@ -36,12 +36,12 @@ WRAPPED = {
 }
 
 
-def ragged(chance, n=5, d=4, dtype=torch.float64, spare=60):
+def ragged(rng, n=5, d=4, dtype=torch.float64, spare=60):
     lengths = [3, 11, 7, 1, 9][:n]
-    rows = [torch.randn(m, d, generator=chance, dtype=dtype) for m in lengths]
+    rows = [torch.randn(m, d, generator=rng, dtype=dtype) for m in lengths]
     z = [torch.arange(m) == m // 2 for m in lengths]
     bag = pad(rows, torch.tensor([0, 2, 1, 1, 0][:n]), z)
-    others = torch.randn(spare, d, generator=chance, dtype=dtype)  # rows of bags not read here
+    others = torch.randn(spare, d, generator=rng, dtype=dtype)  # rows of bags not read here
     return replace(bag, x=Mosaics(torch.cat([bag.x.bank, others]), bag.x.index))
 
 
@@ -75,25 +75,25 @@ def loss_and_gradient(model, rule, bag, x, aux):
 @pytest.mark.parametrize("build", [zeroth, last, with_null])
 @pytest.mark.parametrize("spare", [0, 60])  # a bank smaller than the bags, or larger
 @pytest.mark.parametrize("name", [*NAMES, *WRAPPED])
-def test_losses_and_gradients_equal_those_of_dense_bags(name, spare, build, chance):
-    bag, model = ragged(chance, spare=spare), built(build)
+def test_losses_and_gradients_equal_those_of_dense_bags(name, spare, build, rng):
+    bag, model = ragged(rng, spare=spare), built(build)
     bag = add_null_segment(bag) if build is with_null else bag
     rule = WRAPPED[name] if name in WRAPPED else PARADIGMS.get(name)()
-    aux = torch.rand(5, 2, generator=chance, dtype=torch.float64) if rule.draws else None
+    aux = torch.rand(5, 2, generator=rng, dtype=torch.float64) if rule.draws else None
     for phase in {rule.phase(Progress(0, 10)), rule.phase(Progress(9, 10))}:
         expected = loss_and_gradient(model, phase, bag, dense(bag.x), aux)
         for chunk in (4, 1000):
             lazy = Mosaics(bag.x.bank, bag.x.index, chunk)
-            found = loss_and_gradient(model, phase.in_chunks(chunk), bag, lazy, aux)
-            for a, b in zip(found, expected, strict=True):
+            result = loss_and_gradient(model, phase.in_chunks(chunk), bag, lazy, aux)
+            for a, b in zip(result, expected, strict=True):
                 assert (a is None) == (b is None)
                 if a is not None:
                     torch.testing.assert_close(a, b, rtol=1e-10, atol=1e-10)
 
 
-def test_segments_are_built_in_chunks(chance):
-    bag, g = ragged(chance), built(lambda: linear(4, 3))
-    alpha = torch.rand(5, 11, generator=chance, dtype=torch.float64) * bag.mask
+def test_segments_are_built_in_chunks(rng):
+    bag, g = ragged(rng), built(lambda: linear(4, 3))
+    alpha = torch.rand(5, 11, generator=rng, dtype=torch.float64) * bag.mask
     for chunk in (1, 6, 100):
         lazy = Mosaics(bag.x.bank, bag.x.index, chunk)
         torch.testing.assert_close(mix(alpha, lazy), mix(alpha, bag.dense()))
@@ -103,8 +103,8 @@ def test_segments_are_built_in_chunks(chance):
         )
 
 
-def test_a_chunk_is_all_that_a_network_sees_at_a_time(chance):
-    bag, seen = ragged(chance), []
+def test_a_chunk_is_all_that_a_network_sees_at_a_time(rng):
+    bag, seen = ragged(rng), []
 
     def network(rows):
         seen.append(len(rows))
@@ -114,15 +114,15 @@ def test_a_chunk_is_all_that_a_network_sees_at_a_time(chance):
     assert max(seen) == 4
     assert sum(seen) == 2 * 55  # once forward, once recomputed in the backward pass
     seen.clear()
-    packed = ragged(chance, spare=0)
+    packed = ragged(rng, spare=0)
     map_segments(network, Mosaics(packed.x.bank, packed.x.index, 4))
     assert sum(seen) == 31  # a bank smaller than the bags is read once
 
 
 @pytest.mark.parametrize("name", [*NAMES, *WRAPPED])
 @pytest.mark.parametrize("form", ["bank", "dense"])
-def test_training_in_chunks_follows_training_at_once(name, form, chance, monkeypatch):
-    bag = ragged(chance, spare=60 if form == "bank" else 0)
+def test_training_in_chunks_follows_training_at_once(name, form, rng, monkeypatch):
+    bag = ragged(rng, spare=60 if form == "bank" else 0)
     if form == "dense":
         bag = Bag(bag.dense(), bag.y, bag.z, bag.mask)
     rule = WRAPPED.get(name, name)
@@ -130,16 +130,16 @@ def test_training_in_chunks_follows_training_at_once(name, form, chance, monkeyp
     expected = fit(zeroth, bag, bag, rule, **plan)
     monkeypatch.setattr(step_gradients, "NUMBERS", 1)
     monkeypatch.setattr(step_gradients, "CHUNK", 12)  # three segments
-    found = fit(zeroth, bag, bag, rule, **plan)
-    torch.testing.assert_close(found.trained.flat, expected.trained.flat, rtol=1e-8, atol=1e-10)
+    result = fit(zeroth, bag, bag, rule, **plan)
+    torch.testing.assert_close(result.trained.flat, expected.trained.flat, rtol=1e-8, atol=1e-10)
     for key, value in expected.values.items():
-        np.testing.assert_allclose(found.values[key], value, rtol=1e-8, atol=1e-10)
+        np.testing.assert_allclose(result.values[key], value, rtol=1e-8, atol=1e-10)
     for key in ("alpha", "log_p"):
-        np.testing.assert_allclose(found.final[key], expected.final[key], atol=1e-6)
+        np.testing.assert_allclose(result.final[key], expected.final[key], atol=1e-6)
 
 
-def test_parts_and_chunks_are_chosen_by_size(chance, monkeypatch):
-    bag, plan = ragged(chance), Plan(batch=2)
+def test_parts_and_chunks_are_chosen_by_size(rng, monkeypatch):
+    bag, plan = ragged(rng), Plan(batch=2)
     whole = Training(zeroth, bag, bag, "soft", [0], plan)
     assert (whole.part, whole.train.chunk, whole.stack.together) == (None, None, True)
     monkeypatch.setattr(step_gradients, "NUMBERS", 2 * 11 * 4 - 1)
@@ -156,9 +156,9 @@ def test_parts_and_chunks_are_chosen_by_size(chance, monkeypatch):
     assert not chunks.stack.together
 
 
-def test_a_bank_whose_rows_are_in_many_bags_is_read_once_a_step(chance, monkeypatch):
-    index = torch.randint(8, (6, 5), generator=chance)
-    bank = torch.randn(8, 4, generator=chance)
+def test_a_bank_whose_rows_are_in_many_bags_is_read_once_a_step(rng, monkeypatch):
+    index = torch.randint(8, (6, 5), generator=rng)
+    bank = torch.randn(8, 4, generator=rng)
     bag = Bag(Mosaics(bank, index), torch.arange(6) % 3)
     monkeypatch.setattr(step_gradients, "NUMBERS", 5 * 4)  # one bag fits
     few, many = (Training(zeroth, bag, bag, "soft", [0], Plan(batch=n)) for n in (3, 4))
@@ -167,9 +167,9 @@ def test_a_bank_whose_rows_are_in_many_bags_is_read_once_a_step(chance, monkeypa
 
 
 @pytest.mark.parametrize("form", ["bank", "dense"])
-def test_large_bags_with_few_stored_activations_need_no_chunks(form, chance, monkeypatch):
+def test_large_bags_with_few_stored_activations_need_no_chunks(form, rng, monkeypatch):
     """A hidden layer of 6 and 5, attention and what a copied segment is, for each of 9 segments."""
-    bag = pad([torch.randn(m, 20, generator=chance) for m in (2, 9, 4)], torch.tensor([0, 1, 2]))
+    bag = pad([torch.randn(m, 20, generator=rng) for m in (2, 9, 4)], torch.tensor([0, 1, 2]))
     bag = in_form(bag, form)
     null = add_null_segment(bag)
 
@@ -201,23 +201,23 @@ def in_form(bag, form):
 
 @pytest.mark.parametrize("name", [*NAMES, *WRAPPED])
 @pytest.mark.parametrize("form", ["bank", "dense"])
-def test_training_in_parts_follows_training_at_once(name, form, chance, request):
-    bag, rule = in_form(ragged(chance), form), WRAPPED.get(name, name)
+def test_training_in_parts_follows_training_at_once(name, form, rng, request):
+    bag, rule = in_form(ragged(rng), form), WRAPPED.get(name, name)
     plan = {"epochs": 3, "batch": 4, "lr": 0.02, "dtype": "float64", "seeds": [0, 1]}
     expected = fit(zeroth, bag, bag, rule, **plan)
     request.getfixturevalue("in_parts")
-    found = fit(zeroth, bag, bag, rule, **plan)
-    assert not found.trained.together
-    torch.testing.assert_close(found.trained.flat, expected.trained.flat, rtol=1e-8, atol=1e-10)
+    result = fit(zeroth, bag, bag, rule, **plan)
+    assert not result.trained.together
+    torch.testing.assert_close(result.trained.flat, expected.trained.flat, rtol=1e-8, atol=1e-10)
     for key, value in expected.values.items():
-        np.testing.assert_allclose(found.values[key], value, rtol=1e-8, atol=1e-10)
+        np.testing.assert_allclose(result.values[key], value, rtol=1e-8, atol=1e-10)
     for key in ("alpha", "log_p"):
-        np.testing.assert_allclose(found.final[key], expected.final[key], atol=1e-6)
+        np.testing.assert_allclose(result.final[key], expected.final[key], atol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["soft", "em", "witness"])
-def test_stopping_and_resuming_in_parts(name, chance, request):
-    bag = ragged(chance)
+def test_stopping_and_resuming_in_parts(name, rng, request):
+    bag = ragged(rng)
     plan = Plan(epochs=6, batch=4, lr=0.05, dtype="float64", validation=0.4, patience=2)
 
     def training():
@@ -240,8 +240,8 @@ def test_stopping_and_resuming_in_parts(name, chance, request):
 
 
 @pytest.mark.parametrize("form", ["bank", "dense"])
-def test_no_more_than_a_part_is_seen_at_a_time_and_no_bag_twice(form, chance, in_parts):
-    bag, seen = in_form(ragged(chance), form), []
+def test_no_more_than_a_part_is_seen_at_a_time_and_no_bag_twice(form, rng, in_parts):
+    bag, seen = in_form(ragged(rng), form), []
 
     class Watched(FCAM):
         def attend(self, x, mask, z=None):
@@ -260,7 +260,7 @@ def test_no_more_than_a_part_is_seen_at_a_time_and_no_bag_twice(form, chance, in
     assert sum(int(mask.sum()) for mask in seen) == 31
 
 
-@given(st.lists(st.integers(1, 30), min_size=1, max_size=12), st.integers(1, 60))
+@inputs(st.lists(st.integers(1, 30), min_size=1, max_size=12), st.integers(1, 60))
 def test_groups_of_like_length_hold_every_bag_once_and_little_padding(lengths, most):
     groups = [group.tolist() for group in group_by_length(torch.tensor(lengths), most)]
     flat = [i for group in groups for i in group]
@@ -273,8 +273,8 @@ def test_groups_of_like_length_hold_every_bag_once_and_little_padding(lengths, m
 
 
 @pytest.mark.parametrize("form", ["bank", "dense"])
-def test_single_bags_are_not_copied(form, chance):
-    bag = pad([torch.randn(m, 20, generator=chance) for m in (3, 5, 2)], torch.tensor([0, 1, 0]))
+def test_single_bags_are_not_copied(form, rng):
+    bag = pad([torch.randn(m, 20, generator=rng) for m in (3, 5, 2)], torch.tensor([0, 1, 0]))
     pile = MemberBags(in_form(bag, form), 1)
     stored = bag.x.bank if form == "bank" else pile._source.x
     start = stored[3] if form == "bank" else stored[0, 1]
@@ -291,9 +291,9 @@ def test_the_phases_of_a_hybrid_classify_in_chunks_too():
 
 
 def test_answers_are_the_same_a_few_segments_at_a_time(monkeypatch):
-    chance = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     y = np.arange(20) % 2
-    bags = [chance.normal(size=(chance.integers(2, 9), 3)) + label for label in y]
+    bags = [rng.normal(size=(rng.integers(2, 9), 3)) + label for label in y]
     model = FocusClassifier("hybrid", epochs=5, lr=0.02, batch=4, seeds=2).fit(bags, y)
     whole = model.predict_proba(bags), model.evidence(bags)
     monkeypatch.setattr("foveate.trust.explanation.ELEMENTS", 1)
@@ -304,9 +304,9 @@ def test_answers_are_the_same_a_few_segments_at_a_time(monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["soft", "hard", "witness"])
-def test_convolutions_take_parts_that_fit_the_cache(name, chance, monkeypatch):
-    bank = torch.randint(256, (400, 3, 32, 32), generator=chance, dtype=torch.uint8)
-    index = torch.randint(400, (24, 5), generator=chance)
+def test_convolutions_take_parts_that_fit_the_cache(name, rng, monkeypatch):
+    bank = torch.randint(256, (400, 3, 32, 32), generator=rng, dtype=torch.uint8)
+    index = torch.randint(400, (24, 5), generator=rng)
     bag = Bag(Mosaics(bank, index), torch.arange(24) % 3)
 
     def model():

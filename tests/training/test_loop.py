@@ -104,19 +104,19 @@ def test_resuming_gives_the_same_bits(name, stop_after, tmp_path):
 
 def test_a_checkpoint_of_another_training_is_refused(tmp_path):
     (train, test), (other, _) = bags([0]), bags([7])
-    given = {"seeds": [0], "epochs": 3, "batch": 16, "save_seconds": 0}
-    place = tmp_path / "checkpoint.safetensors"
-    first = fit(small_model, train, test, "soft", checkpoint=place, **given)
-    again = fit(small_model, train, test, "soft", checkpoint=place, **given | {"save_seconds": 9})
+    inputs = {"seeds": [0], "epochs": 3, "batch": 16, "save_seconds": 0}
+    folder = tmp_path / "checkpoint.safetensors"
+    first = fit(small_model, train, test, "soft", checkpoint=folder, **inputs)
+    again = fit(small_model, train, test, "soft", checkpoint=folder, **inputs | {"save_seconds": 9})
     assert torch.equal(first.trained.flat, again.trained.flat)
-    for bags_, rule, changed, said in (
+    for bags_, rule, changed, expected in (
         (other, "soft", {}, "training bags differ"),
         (train, "hard", {}, "paradigms differ"),
         (train, Witness(switch=2), {"epochs": 4}, "plan and paradigms differ"),
         (train, "soft", {"seeds": [1]}, "seeds differ"),
     ):
-        with pytest.raises(FoveateError, match=f"another training, its {said}: remove it"):
-            fit(small_model, bags_, test, rule, checkpoint=place, **given | changed)
+        with pytest.raises(FoveateError, match=f"another training, its {expected}: remove it"):
+            fit(small_model, bags_, test, rule, checkpoint=folder, **inputs | changed)
 
 
 def test_a_checkpoint_of_another_model_is_refused():
@@ -207,14 +207,14 @@ def test_patience_restores_the_best_validation_epoch():
 
 def test_given_validation_rows_are_not_trained_on():
     train, test = bags([0, 1], n=20)
-    given = torch.tensor([1, 4, 19])
+    inputs = torch.tensor([1, 4, 19])
     plan = Plan(epochs=2, batch=15, validation=0.5, patience=4)
-    training = Training(small_model, train, test, "soft", [0, 1], plan, None, [given, given])
+    training = Training(small_model, train, test, "soft", [0, 1], plan, None, [inputs, inputs])
     rest = [i for i in range(20) if i not in (1, 4, 19)]
     assert training.held_out.tolist() == [[1, 4, 19]] * 2
     assert training.rows.tolist() == [rest] * 2
     training.run_epoch()
-    held_out = [bag.take(given) for bag in train]
+    held_out = [bag.take(inputs) for bag in train]
     losses = [float(read(training.stack.member(i), held_out[i]).loss.mean()) for i in range(2)]
     assert training.patience.best.tolist() == pytest.approx(losses, 1e-5)
 
@@ -291,11 +291,11 @@ def test_record_matches_its_weights(every):
     for done in range(1, 4):
         one.run_epoch()
         again.restore(*one.snapshot())
-        for stands in (one, again):
-            record = stands.record()
+        for resumed in (one, again):
+            record = resumed.record()
             for i, bag in enumerate(test):
-                own = read(record.trained.member(i), bag, "soft")
-                np.testing.assert_allclose(record.final["alpha"][i], own.alpha, rtol=1e-5)
+                reading = read(record.trained.member(i), bag, "soft")
+                np.testing.assert_allclose(record.final["alpha"][i], reading.alpha, rtol=1e-5)
         assert one.done == (done == 3)
 
 
@@ -351,19 +351,19 @@ def test_sizes_that_do_not_fit_are_refused():
 
 
 def test_witnesses_are_uniform_over_existing_segments():
-    n, there = 3000, torch.tensor([True, False, True, True, False])
-    bag = Bag(torch.zeros(n, 5, 2), torch.zeros(n, dtype=torch.long), mask=there.expand(n, 5))
+    n, present = 3000, torch.tensor([True, False, True, True, False])
+    bag = Bag(torch.zeros(n, 5, 2), torch.zeros(n, dtype=torch.long), mask=present.expand(n, 5))
     few = bag.take(slice(0, 4))
     plan = Plan(epochs=1)
     training = Training(small_model, bag, few, "witness", (0, 7), plan)
-    places = training._prepare.aux(Witness().phases[0], torch.tensor([1, 0]), 0)
-    assert places.shape == (2, n, 3)
-    share = places[0].flatten().bincount(minlength=5) / (3 * n)
-    torch.testing.assert_close(share, there / 3, atol=0.03, rtol=0)
-    assert not torch.equal(places[0], places[1])
+    positions = training._prepare.aux(Witness().phases[0], torch.tensor([1, 0]), 0)
+    assert positions.shape == (2, n, 3)
+    share = positions[0].flatten().bincount(minlength=5) / (3 * n)
+    torch.testing.assert_close(share, present / 3, atol=0.03, rtol=0)
+    assert not torch.equal(positions[0], positions[1])
     whole = Training(small_model, Bag(bag.x, bag.y), few, "witness", (0,), plan)
-    places = whole._prepare.aux(Witness().phases[0], torch.tensor([0]), 0).flatten()
-    even = places.bincount(minlength=5) / (3 * n)
+    positions = whole._prepare.aux(Witness().phases[0], torch.tensor([0]), 0).flatten()
+    even = positions.bincount(minlength=5) / (3 * n)
     torch.testing.assert_close(even, torch.full((5,), 0.2), atol=0.03, rtol=0)
 
 

@@ -15,8 +15,8 @@ BAGS, M, WIDTH = 6, 512, 256
 
 @pytest.fixture
 def bank(tmp_path):
-    chance = np.random.default_rng(0)
-    np.save(tmp_path / "bank.npy", chance.normal(size=(BAGS * M, WIDTH)).astype("float32"))
+    rng = np.random.default_rng(0)
+    np.save(tmp_path / "bank.npy", rng.normal(size=(BAGS * M, WIDTH)).astype("float32"))
     return torch.from_numpy(np.load(tmp_path / "bank.npy", mmap_mode="c"))
 
 

@@ -8,8 +8,8 @@ TORCH = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam, "adamw": torch.optim.
 
 
 def gradients(steps, seed=0):
-    chance = torch.Generator().manual_seed(seed)
-    return torch.randn(steps, 3, 4, generator=chance, dtype=torch.float64)
+    rng = torch.Generator().manual_seed(seed)
+    return torch.randn(steps, 3, 4, generator=rng, dtype=torch.float64)
 
 
 @pytest.mark.parametrize("name", list(TORCH))

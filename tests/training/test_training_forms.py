@@ -53,20 +53,22 @@ def test_reused_buffers_do_not_change_training(name, monkeypatch):
 def test_buffers_are_reused_on_request_only(monkeypatch):
     monkeypatch.setattr(sources, "LARGE", 1)
     x = torch.arange(128.0).view(4, 2, 16)
-    pile = MemberBags(Bag(x, torch.zeros(4, dtype=torch.long)), 1)
+    member_bags = MemberBags(Bag(x, torch.zeros(4, dtype=torch.long)), 1)
     first, second = torch.tensor([[0, 2]]), torch.tensor([[3, 1]])
-    kept = pile.batch(first).x
-    shared = pile.batch(first, reuse=True).x
+    stored = member_bags.batch(first).x
+    shared = member_bags.batch(first, reuse=True).x
     assert torch.equal(shared[0], x[first[0]])
-    assert torch.equal(pile.batch(second, reuse=True).x[0], x[second[0]])
+    assert torch.equal(member_bags.batch(second, reuse=True).x[0], x[second[0]])
     assert torch.equal(shared[0], x[second[0]])  # its place was taken, as was asked for
-    assert torch.equal(kept[0], x[first[0]])
-    assert pile.batch(torch.tensor([[1, 2]])).x.data_ptr() == x[1].data_ptr()  # in order: no copy
+    assert torch.equal(stored[0], x[first[0]])
+    assert (
+        member_bags.batch(torch.tensor([[1, 2]])).x.data_ptr() == x[1].data_ptr()
+    )  # in order: no copy
 
 
 def test_padded_ragged_bags_train_like_the_short_ones():
-    chance = torch.Generator().manual_seed(0)
-    x, y = torch.randn(20, 3, 2, generator=chance), torch.randint(3, (20,), generator=chance)
+    rng = torch.Generator().manual_seed(0)
+    x, y = torch.randn(20, 3, 2, generator=rng), torch.randint(3, (20,), generator=rng)
     junk = torch.full((20, 2, 2), 7.0)
     mask = torch.tensor([True] * 3 + [False] * 2).expand(20, -1)
     short, long = Bag(x, y), Bag(torch.cat([x, junk], 1), y, mask=mask)

@@ -53,17 +53,17 @@ def model(map="softmax", seed=0, net="mlp", width=4):
 
 
 @pytest.fixture
-def ragged(chance):
-    lengths = torch.randint(1, 8, (25,), generator=chance).tolist()
-    rows = [torch.randn(k, 4, generator=chance, dtype=torch.float64) for k in lengths]
+def ragged(rng):
+    lengths = torch.randint(1, 8, (25,), generator=rng).tolist()
+    rows = [torch.randn(k, 4, generator=rng, dtype=torch.float64) for k in lengths]
     y = torch.arange(25) % C
     return pad(rows, y)
 
 
 @pytest.mark.parametrize("map", MAPS.names())
 @pytest.mark.parametrize("rule", RULES)
-def test_reading_again_is_reading_a_masked_bag(ragged, rule, map, chance):
-    keep = (torch.rand(2, 3, *ragged.shape, generator=chance) < 0.6) & ragged.mask
+def test_reading_again_is_reading_a_masked_bag(ragged, rule, map, rng):
+    keep = (torch.rand(2, 3, *ragged.shape, generator=rng) < 0.6) & ragged.mask
     lost = ~keep.any(-1)
     keep[..., 0] |= lost  # place 0 exists in every bag
     members = [model(map, 0), model(map, 1)]
@@ -269,9 +269,9 @@ def test_relative_entropy_of_uniform_attention_is_one(ragged):
     assert np.isnan(result[~several]).all()
 
 
-def test_a_probe_reads_what_is_left_and_no_more(chance, monkeypatch):
+def test_a_probe_reads_what_is_left_and_no_more(rng, monkeypatch):
     y = torch.arange(120) % 2
-    x = 0.3 * torch.randn(120, 5, 3, generator=chance)
+    x = 0.3 * torch.randn(120, 5, 3, generator=rng)
     x[:, 0, 0] += 4.0 * y
     bag = Bag(x, y)
     looks = np.zeros((2, 120, 5))

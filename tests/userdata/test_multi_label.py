@@ -10,8 +10,8 @@ import pytest
 from foveate.cli import main
 from foveate.errors import FoveateError
 from foveate.io import read_bags
-from foveate.jobs.lifecycle import resume_job
-from foveate.jobs.multi_label import start_labels
+from foveate.jobs.lifecycle import resume_job, start_job
+from foveate.jobs.multi_label import MultiLabelJob
 from foveate.records.record import load_arrays
 from foveate.records.runs import open_run
 from foveate.userdata.fold_draw import draw_folds
@@ -58,9 +58,8 @@ def folder(tmp_path_factory):
 def run(folder):
     """A finished multi-label run."""
     origin = Origin(folder / "flags.csv", {"labels": ("cat", "dog")})
-    return start_labels(
-        origin.read(labelled=True), FitSettings(**QUICK), folder / "run", origin=origin
-    )
+    job = MultiLabelJob(FitSettings(**QUICK), origin.read(labelled=True), origin)
+    return start_job(job, out=folder / "run")
 
 
 def test_columns_of_flags_and_a_column_of_lists_are_the_same_bags(folder):
@@ -161,9 +160,9 @@ def test_a_label_of_too_few_bags_is_refused(folder):
     bags.labels[2:, 1] = False
     bags.labels[:2, 1] = True
     with pytest.raises(FoveateError, match=r"label 'dog': 3 folds need 3 bags of every class"):
-        start_labels(bags, FitSettings(**QUICK), folder / "few")
+        start_job(MultiLabelJob(FitSettings(**QUICK), bags), out=folder / "few")
     with pytest.raises(FoveateError, match="multi-label bags are fitted in folds"):
-        start_labels(bags, FitSettings(folds=1), folder / "one")
+        start_job(MultiLabelJob(FitSettings(folds=1), bags), out=folder / "one")
 
 
 def test_label_and_labels_exclude_each_other(folder):

@@ -36,7 +36,7 @@ class Imputation:
 
     @classmethod
     def of(
-        cls, rows: Tensor, missing: Tensor | None = None, at: Tensor | None = None
+        cls, rows: Tensor, missing: Tensor | None = None, indices: Tensor | None = None
     ) -> "Imputation":
         """The medians of segments, and the columns that enough of them lack.
 
@@ -45,18 +45,18 @@ class Imputation:
         Args:
             rows: Segments, shape (N, d).
             missing: True where a number is missing, shape (N, d); None where none is.
-            at: Which segments count, shape (k,); None for all.
+            indices: Which segments count, shape (k,); None for all.
         """
-        at = torch.arange(len(rows)) if at is None else at
-        if missing is None and len(at) * rows.shape[1] > MOST:
-            count = min(SAMPLE, len(at))
-            sample = torch.linspace(0, len(at) - 1, count, dtype=torch.float64).long()
-            rows, at = sampled_rows(rows, at[sample]), torch.arange(count)
-        columns = torch.arange(rows.shape[1]).split(max(1, CELLS // max(1, len(at))))
-        medians = torch.cat([_medians(rows, missing, at, part) for part in columns])
+        indices = torch.arange(len(rows)) if indices is None else indices
+        if missing is None and len(indices) * rows.shape[1] > MOST:
+            count = min(SAMPLE, len(indices))
+            sample = torch.linspace(0, len(indices) - 1, count, dtype=torch.float64).long()
+            rows, indices = sampled_rows(rows, indices[sample]), torch.arange(count)
+        columns = torch.arange(rows.shape[1]).split(max(1, CELLS // max(1, len(indices))))
+        medians = torch.cat([_medians(rows, missing, indices, part) for part in columns])
         if missing is None:
             return cls(medians, torch.zeros(0, dtype=torch.long))
-        share = missing[at].double().mean(0)
+        share = missing[indices].double().mean(0)
         return cls(medians, ((share >= LEAST_SHARE) & (share < 1)).nonzero().flatten())
 
     @property
@@ -81,12 +81,12 @@ class Imputation:
         return torch.cat([filled, missing[:, self.indicators].to(rows.dtype)], 1)
 
 
-def _medians(rows: Tensor, missing: Tensor | None, at: Tensor, columns: Tensor) -> Tensor:
+def _medians(rows: Tensor, missing: Tensor | None, indices: Tensor, columns: Tensor) -> Tensor:
     """Medians of some columns, the mean of the two middle values; 0 where all are missing."""
-    values = torch.cat([part[:, columns].float() for part in row_parts(rows, at)])
+    values = torch.cat([part[:, columns].float() for part in row_parts(rows, indices)])
     absent = torch.zeros_like(values, dtype=torch.bool)
     if missing is not None:
-        absent = missing[:, columns][at]
+        absent = missing[:, columns][indices]
     present = values.masked_fill(absent, torch.inf).T.contiguous()
     ordered = torch.from_numpy(np.sort(present.numpy())).T  # torch's sort is slower
     count = (~absent).sum(0)

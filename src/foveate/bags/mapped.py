@@ -141,12 +141,12 @@ def sampled_rows(bank: Tensor, index: Tensor) -> Tensor:
     """
     if not is_mapped(bank):
         return bank[index]
-    around = max(1, AROUND // (bank[:1].numel() * bank.element_size()))
+    step = max(1, AROUND // (bank[:1].numel() * bank.element_size()))
     sample = bank.new_empty(len(index), *bank.shape[1:])
-    some = max(1, RESIDENT // AROUND)
-    for rows, part in zip(sample.split(some), index.split(some), strict=True):
+    count = max(1, RESIDENT // AROUND)
+    for rows, part in zip(sample.split(count), index.split(count), strict=True):
         torch.index_select(bank, 0, part, out=rows)
-        note_read(bank, len(part) * around)
+        note_read(bank, len(part) * step)
     return sample
 
 
@@ -226,8 +226,8 @@ def mapped_copy(
         report: Called as ``report(rows done, rows)``.
     """
     like = function(bank[:1])
-    with tempfile.TemporaryDirectory(dir=_made(folder), prefix="prepared-") as place:
-        path = Path(place) / "bank.npy"
+    with tempfile.TemporaryDirectory(dir=_created(folder), prefix="prepared-") as temporary:
+        path = Path(temporary) / "bank.npy"
         with BankWriter(path, len(bank), like[0]) as writer:
             done = 0
             for block in row_blocks(bank):
@@ -259,7 +259,7 @@ class BankWriter:
         self.path, self._shape = path, tuple(like.shape)
         self._dtype = like.numpy().dtype
         self._row = like.numel() * like.element_size()
-        _check_space(_made(path.parent), rows * self._row)
+        _check_space(_created(path.parent), rows * self._row)
         descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=".tmp")
         self._temporary, self._file = Path(name), os.fdopen(descriptor, "wb")
         header = {"descr": self._dtype.str, "fortran_order": False, "shape": (rows, *self._shape)}
@@ -301,7 +301,7 @@ class BankWriter:
                 self._temporary.unlink(missing_ok=True)
 
 
-def _made(folder: Path) -> Path:
+def _created(folder: Path) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

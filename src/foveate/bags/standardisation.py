@@ -34,17 +34,17 @@ class Standardisation:
     scale: Tensor
 
     @classmethod
-    def of(cls, rows: Tensor, at: Tensor | None = None) -> "Standardisation":
+    def of(cls, rows: Tensor, indices: Tensor | None = None) -> "Standardisation":
         """The mean and the standard deviation of the segments ``rows`` (N, *).
 
         Args:
             rows: Segments.
-            at: Which of them count, shape (k,); None for all.
+            indices: Which of them count, shape (k,); None for all.
         """
-        at = torch.arange(len(rows)) if at is None else at
-        mean = sum(part.double().sum(0) for part in row_parts(rows, at)) / len(at)
-        square = sum((part.double() - mean).square().sum(0) for part in row_parts(rows, at))
-        scale = torch.as_tensor(square / len(at)).sqrt()
+        indices = torch.arange(len(rows)) if indices is None else indices
+        mean = sum(part.double().sum(0) for part in row_parts(rows, indices)) / len(indices)
+        square = sum((part.double() - mean).square().sum(0) for part in row_parts(rows, indices))
+        scale = torch.as_tensor(square / len(indices)).sqrt()
         flat = scale <= 1e-12 * (1 + torch.as_tensor(mean).abs())
         return cls(torch.as_tensor(mean).float(), scale.masked_fill(flat, 1.0).float())
 

@@ -90,19 +90,21 @@ def line_chart(
         height: Height of the plot in pixels.
         description: Alternative text.
     """
-    across = alt.X("x:Q", title=x, scale=alt.Scale(type="log" if log_x else "linear", nice=False))
-    up = alt.Y("y:Q", title=y, scale=alt.Scale(type="log" if log_y else "linear", zero=False))
+    x_axis = alt.X("x:Q", title=x, scale=alt.Scale(type="log" if log_x else "linear", nice=False))
+    y_axis = alt.Y("y:Q", title=y, scale=alt.Scale(type="log" if log_y else "linear", zero=False))
     color, dashes = paradigm_encodings(names, "label", columns=min(4, len(names)))
     solid = alt.Chart().mark_line(strokeWidth=2.2, clip=True)
-    layers = [solid.encode(x=across, y=up, color=color, strokeDash=dashes)]
+    layers = [solid.encode(x=x_axis, y=y_axis, color=color, strokeDash=dashes)]
     if dashed is not None:
         layers[0] = layers[0].transform_filter(f"!({dashed})")
-        thin = (
+        member_lines = (
             alt.Chart()
             .transform_filter(dashed)
             .mark_line(strokeWidth=1.1, color="black", clip=True)
         )
-        layers.append(thin.encode(x=across, y=up, detail="label:N", strokeDash=alt.value([4, 3])))
+        layers.append(
+            member_lines.encode(x=x_axis, y=y_axis, detail="label:N", strokeDash=alt.value([4, 3]))
+        )
     chart = alt.layer(*layers).properties(
         width=width, height=height, description=description, title=title
     )

@@ -131,13 +131,13 @@ def spread_labels(positions: Sequence[float], gap: float, length: float) -> list
         [10.0, 30.0, 90.0]
     """
     order = np.argsort(positions, kind="stable")
-    placed = np.empty(len(positions))
+    shifted = np.empty(len(positions))
     floor = gap / 2
     for i in order:
-        placed[i] = max(positions[i], floor)
-        floor = placed[i] + gap
+        shifted[i] = max(positions[i], floor)
+        floor = shifted[i] + gap
     ceiling = length - gap / 2
     for i in order[::-1]:
-        placed[i] = min(placed[i], ceiling)
-        ceiling = placed[i] - gap
-    return [float(position) for position in placed]
+        shifted[i] = min(shifted[i], ceiling)
+        ceiling = shifted[i] - gap
+    return [float(position) for position in shifted]

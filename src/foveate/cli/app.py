@@ -12,19 +12,24 @@ import re
 import shlex
 import sys
 import warnings
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO, TypedDict
 
 from cyclopts import App, CycloptsError, Parameter
 
 from foveate import __version__
 from foveate.errors import DataWarning
 
-__all__ = ["COMMANDS", "main", "repeating_command", "this_command"]
+if TYPE_CHECKING:
+    from foveate.cli.flags import Execution
+    from foveate.jobs.engine import Engine
+    from foveate.types import PartProgress
+
+__all__ = ["COMMANDS", "main", "repeating_command", "start_options", "this_command"]
 
 SUFFIX = "_command"
 COMMAND = re.compile(
@@ -160,6 +165,26 @@ def repeating_command() -> str:
         elif not word.startswith("--out="):
             words.append(word)
     return shlex.join(["foveate", *words])
+
+
+class StartOptions(TypedDict):
+    """The arguments that every function has which starts a job."""
+
+    report: "PartProgress"
+    command: str
+    engine: "Engine"
+
+
+@contextmanager
+def start_options(execution: "Execution") -> Iterator[StartOptions]:
+    """Arguments for starting a job, on the chosen device and with progress on the terminal."""
+    from foveate.jobs.engine import Engine
+    from foveate.report.progress import progress_of
+    from foveate.settings import use_device
+
+    engine = Engine(execution.workers, execution.cluster)
+    with use_device(execution.device), progress_of(quiet=execution.as_json) as report:
+        yield {"report": report, "command": repeating_command(), "engine": engine}
 
 
 def _check_numbers(tokens: Sequence[str]) -> None:

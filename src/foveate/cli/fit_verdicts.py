@@ -23,13 +23,15 @@ def add_verdict(run: Run) -> Run:
     from foveate.cli.app import this_command
     from foveate.cli.multi_label import examine_labels
     from foveate.jobs.run_verdicts import examine_run, main_paradigm
+    from foveate.report.progress import progress_of
     from foveate.report.trust_files import DeclaredEvidence
 
     command = run.manifest.get("command") or this_command()
     try:
         if "labels" in run.manifest:
             return examine_labels(run, command)
-        examine_run(run, DeclaredEvidence(), command, paradigm=main_paradigm(run))
+        with progress_of(quiet=True) as report:
+            examine_run(run, DeclaredEvidence(), command, report, paradigm=main_paradigm(run))
     except FoveateError as error:
         warnings.warn(f"no verdict on the attention: {error}", DataWarning, stacklevel=2)
     return run

@@ -1,28 +1,26 @@
 """Flags that several commands share."""
 
+from dataclasses import dataclass
 from typing import Annotated
 
 from cyclopts import Parameter
 
 __all__ = [
-    "Cluster",
+    "DEFAULTS",
     "Device",
+    "Execution",
+    "ExecutionFlags",
     "Flag",
     "Json",
     "Overwrite",
     "SettingFlags",
-    "Workers",
 ]
 
 Flag = Annotated[bool, Parameter(negative="")]
 Overwrite = Annotated[bool, Parameter(negative="", help="Replace existing files, inputs included.")]
-Json = Annotated[bool, Parameter(name="--json", negative="")]
+Json = Annotated[bool, Parameter(name="--json", negative="", help="Print the results as JSON.")]
 SettingFlags = Annotated[tuple[str, ...], Parameter(name="--set", negative="")]
 """Settings to change, each ``key=value``."""
-Workers = Annotated[int, Parameter(help="Processes to use on this machine; 1 is this process.")]
-Cluster = Annotated[
-    str | None, Parameter(help="Address of a running Dask scheduler, tcp://host:8786.")
-]
 Device = Annotated[
     str | None,
     Parameter(
@@ -30,3 +28,21 @@ Device = Annotated[
         "of the environment variable FOVEATE_DEVICE unless given, else the CPU."
     ),
 ]
+
+
+@dataclass(frozen=True)
+class Execution:
+    """Where the parts of a job are computed, and how its results are printed."""
+
+    workers: Annotated[
+        int, Parameter(help="Processes to use on this machine; 1 is this process.")
+    ] = 1
+    cluster: Annotated[
+        str | None, Parameter(help="Address of a running Dask scheduler, tcp://host:8786.")
+    ] = None
+    device: Device = None
+    as_json: Json = False
+
+
+ExecutionFlags = Annotated[Execution, Parameter(name="*")]
+DEFAULTS = Execution()

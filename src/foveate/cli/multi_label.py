@@ -45,7 +45,9 @@ def examine_labels(
     verdicts = {}
     for name, label_run in label_runs(run).items():
         main = main_paradigm(label_run)
-        evidence = examine_run(label_run, declared, command, paradigm=main).examinations[0]
+        with progress_of(quiet=True) as report:
+            results = examine_run(label_run, declared, command, report, paradigm=main)
+        evidence = results.examinations[0]
         has = next(entry for entry in evidence["by_class"] if entry["name"] == "yes")
         verdicts[name] = has["verdict"]["grade"]
     updated = run.update(verdicts=verdicts)

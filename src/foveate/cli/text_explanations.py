@@ -1,5 +1,6 @@
 """``foveate explain`` for a text classifier of the transformers library."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +43,7 @@ def explain_texts(
     texts = texts_of(collection)
     model = load_text_classifier(folder, collection)
     with progress_of(quiet=True) as report:
-        explained = model.explain(texts, lambda *at: report("explaining", *at))
+        explained = model.explain(texts, partial(report, "explaining"))
     answers = Answer(collection.bag, explained, explained.p)
     write_table(out, segments_table(model, collection, answers, kind=kind))
     print(f"{len(texts)} texts, {model.name}, ranked by {kind}: {out}")

@@ -66,8 +66,8 @@ def _kind_examples(examination: Mapping[str, Any]) -> Iterator[str]:
             for (name, examples), share in zip(
                 kinds["examples"].items(), kinds["attended"], strict=True
             ):
-                looked = f"looked at in {100 * share:.0f} % of bags"
-                yield f"kind {name} of '{entry['name']}' ({looked}): {places_text(examples)}"
+                attended = f"looked at in {100 * share:.0f} % of bags"
+                yield f"kind {name} of '{entry['name']}' ({attended}): {places_text(examples)}"
 
 
 def _print_table(results: TrustResults) -> None:

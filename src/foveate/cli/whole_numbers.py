@@ -3,7 +3,8 @@
 import inspect
 import re
 import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 from foveate.errors import FoveateError
@@ -28,14 +29,24 @@ def check_whole_numbers(function: Callable[..., Any], tokens: Sequence[str]) -> 
     """
     flags = {
         f"--{name.replace('_', '-')}"
-        for name, parameter in inspect.signature(function).parameters.items()
-        if _is_integer(parameter.annotation)
+        for name, annotation in _annotations(function)
+        if _is_integer(annotation)
     }
     for k, token in enumerate(tokens):
         name, equals, value = token.partition("=")
         value = value if equals else "".join(tokens[k + 1 : k + 2])
         if name in flags and FRACTION.fullmatch(value) and not _is_integral(value):
             raise FoveateError(f"{name} must be a whole number, got {value}")
+
+
+def _annotations(function: Callable[..., Any]) -> Iterator[tuple[str, Any]]:
+    """Names and types of the parameters, those of data classes of flags included."""
+    for name, parameter in inspect.signature(function).parameters.items():
+        yield name, parameter.annotation
+        if typing.get_origin(parameter.annotation) is typing.Annotated:
+            kind = typing.get_args(parameter.annotation)[0]
+            if is_dataclass(kind):
+                yield from ((field.name, field.type) for field in fields(kind))
 
 
 def _is_integer(annotation: Any) -> bool:

@@ -69,9 +69,9 @@ def mosaics(
     count = stop - start
 
     def draw(kind: Tensor, generator: torch.Generator) -> Tensor:
-        chance = torch.rand(len(kind), dtype=torch.float64, generator=generator)
+        rng = torch.rand(len(kind), dtype=torch.float64, generator=generator)
         row = kind - BACKGROUND
-        return order[start[row] + (chance * count[row]).long()]
+        return order[start[row] + (rng * count[row]).long()]
 
     index, y, z = sdc(draw, classes=len(foreground), n=n, m=m, generator=generator, shares=shares)
     return Bag(Mosaics(bank.x, index), y, z)
@@ -104,11 +104,9 @@ def image_dataset(
     """
 
     def cut(bank: Bank, split: Split, n: int, m: int, seed: int) -> Bag:
-        chance = generator(name, split, seed)
+        rng = generator(name, split, seed)
         class_shares = shares if split == "train" else None
-        return mosaics(
-            bank, foreground, background, n=n, m=m, generator=chance, shares=class_shares
-        )
+        return mosaics(bank, foreground, background, n=n, m=m, generator=rng, shares=class_shares)
 
     def load(split: Split, *, n: int, m: int, seed: int) -> Bag:
         return cut(source(split, seed), split, n, m, seed)
@@ -167,8 +165,8 @@ def read_split(path: Path, split: Split, seed: int, label: str | None = None) ->
         return read_features(path, split, seed)
     else:
         bank = read_npz(path, label)
-    chance = generator(path.resolve().name, "base images", seed)
-    return bank.take(split_rows(bank, split, chance))
+    rng = generator(path.resolve().name, "base images", seed)
+    return bank.take(split_rows(bank, split, rng))
 
 
 def read_banks(path: Path, label: str | None = None) -> dict[str, Bank]:

@@ -58,16 +58,16 @@ class ObjectWords:
 
     def find(self, caption: Sequence[str]) -> list[NamedObject]:
         """Where a caption names an object, from left to right; phrases do not overlap."""
-        matches, at = [], 0
-        while at < len(caption):
+        matches, start = [], 0
+        while start < len(caption):
             step = 1
-            for length in range(min(self.longest, len(caption) - at), 0, -1):
-                kinds = self._of.get(tuple(caption[at : at + length]))
+            for length in range(min(self.longest, len(caption) - start), 0, -1):
+                kinds = self._of.get(tuple(caption[start : start + length]))
                 if kinds is not None:
-                    matches.append(NamedObject(at + length - 1, kinds))
+                    matches.append(NamedObject(start + length - 1, kinds))
                     step = length
                     break
-            at += step
+            start += step
         return matches
 
 

@@ -143,8 +143,8 @@ def best_switch(
 
     grid = np.linspace(0, np.log1p(horizon / (m * C)), 33)
     best = int(np.argmin([cost(u) for u in grid]))
-    around = grid[max(best - 1, 0)], grid[min(best + 1, 32)]
-    result = minimize_scalar(cost, bounds=around, method="bounded", options={"xatol": 1e-7})
+    bracket = grid[max(best - 1, 0)], grid[min(best + 1, 32)]
+    result = minimize_scalar(cost, bounds=bracket, method="bounded", options={"xatol": 1e-7})
     u = min(float(grid[best]), float(result.x), key=cost)
     switch = float(horizon) if u == grid[-1] else switch_at(u)
     value = cost(u)

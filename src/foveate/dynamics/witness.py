@@ -64,7 +64,7 @@ class WrongPoint(NamedTuple):
     foreground: float
 
     @property
-    def stays(self) -> bool:
+    def is_stable(self) -> bool:
         """Whether attention in bags of B loses by moving to their foreground."""
         return self.foreground < self.background
 
@@ -103,9 +103,11 @@ def loss(state: FloatArray, m: int, weight: float, kind: Kind) -> float:
     if kind == "witness":
         return float(label + weight * (foreground + (m - 1) * background).mean() / m)
     if kind == "uniform-penalty":
-        fore, back = _unattended(a, m)
+        outside_foreground, outside_background = _unattended(a, m)
         penalty = (_log_one_plus_exp(t) + _log_one_plus_exp(-t)) / 2 - np.log(2)
-        added = fore @ penalty[:2] / 2 + back.mean() * penalty[BACKGROUND]
+        added = (
+            outside_foreground @ penalty[:2] / 2 + outside_background.mean() * penalty[BACKGROUND]
+        )
         return float(label + weight * added)
     return float(label)
 
@@ -124,9 +126,9 @@ def rates(state: FloatArray, m: int, weight: float, kind: Kind) -> FloatArray:
         slope = slope + weight / m * sign * (1 - inside) / 2
         slope_back -= weight * (m - 1) / m * (p[BACKGROUND] - 0.5)
     elif kind == "uniform-penalty":
-        fore, back = _unattended(a, m)
-        slope = slope - weight * fore * (p[:2] - 0.5) / 2
-        slope_back -= weight * float(back.mean()) * (p[BACKGROUND] - 0.5)
+        outside_foreground, outside_background = _unattended(a, m)
+        slope = slope - weight * outside_foreground * (p[:2] - 0.5) / 2
+        slope_back -= weight * float(outside_background.mean()) * (p[BACKGROUND] - 0.5)
     return np.array([*toward, -toward.sum(), *slope, slope_back])
 
 
@@ -171,8 +173,8 @@ def _marginal(a: FloatArray, t: FloatArray) -> FloatArray:
 
 def _unattended(a: FloatArray, m: int) -> tuple[FloatArray, FloatArray]:
     """Shares of foreground and background in 1 − α, for bags of A and of B, (2,) each."""
-    fore = (1 - a) / (m - 1)
-    return fore, 1 - fore
+    outside_foreground = (1 - a) / (m - 1)
+    return outside_foreground, 1 - outside_foreground
 
 
 def _sigmoid(x: FloatArray) -> FloatArray:

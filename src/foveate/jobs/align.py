@@ -134,14 +134,14 @@ def _by_counting(
     data: SentencePairs, plan: AlignPlan, rows: list[int], progress: StepProgress
 ) -> Aligned:
     source, target = data.train.source, data.train.target
-    some = data.train.take(torch.tensor(rows)) if rows else None
+    subset = data.train.take(torch.tensor(rows)) if rows else None
     tables, captions = list[Tables](), list[str]()
     count = plan.iterations or (HMM_ITERATIONS if plan.method == "hmm" else 5)
     # A page shows every iteration, and each is fitted from the start: cheap, and one code path.
-    for k in range(1 if some else count, count + 1):
+    for k in range(1 if subset else count, count + 1):
         model = _fitted(data, plan, k)
-        if some:
-            values = model.posteriors(some.source, some.target)
+        if subset:
+            values = model.posteriors(subset.source, subset.target)
             tables.append(values.without_last() if _has_null(plan) else values)
             captions.append(f"iteration {k} of {count}")
         progress(k, count)
@@ -169,13 +169,13 @@ def _by_attention(
     pairs = data.train
     small = len(pairs) <= SMALL
     sizes = Translator(d=64 if small else 128, layers=1, dropout=0.0, lr=3e-3 if small else 1e-3)
-    some = pairs.take(torch.tensor(rows or [0]))
+    subset = pairs.take(torch.tensor(rows or [0]))
     name = ("own pairs", plan.seed)
     model = translator(data, sizes, *name)
     few = pairs.take(torch.arange(min(len(pairs), 200)))
 
     def measure(model: Seq2Seq, _step: int) -> dict[str, Array]:
-        alpha = read_attention(model, some.source, some.target).values
+        alpha = read_attention(model, subset.source, subset.target).values
         accuracy = performance(model, few.source, few.target).accuracy
         return {"alpha": alpha, "accuracy": np.asarray(accuracy)}
 
@@ -183,7 +183,7 @@ def _by_attention(
         return translation_training(model, pairs, sizes, measure, *name)
 
     record = follow([course], measurement_steps(plan.steps), report=progress)
-    form = Tables.blank(some.source.lengths.numpy(), some.target.lengths.numpy())
+    form = Tables.blank(subset.source.lengths.numpy(), subset.target.lengths.numpy())
     tables = [form.filled(row) for row in record.values["alpha"][:, 0]] if rows else []
     captions = [
         f"step {step:,} of {plan.steps:,}: {100 * share:.0f} % of words right"
@@ -229,8 +229,8 @@ def _with_frequent_words(data: SentencePairs) -> SentencePairs:
 def _readable(pairs: Pairs) -> list[int]:
     """The first pairs of readable length; the first of all where there is none."""
     low, high = READABLE
-    fine = ((pairs.lengths >= low) & (pairs.lengths <= high)).all(1).nonzero().flatten().tolist()
-    return fine[:EXAMPLES] or list(range(min(len(pairs), 3)))
+    usable = ((pairs.lengths >= low) & (pairs.lengths <= high)).all(1).nonzero().flatten().tolist()
+    return usable[:EXAMPLES] or list(range(min(len(pairs), 3)))
 
 
 def _reversed(data: SentencePairs) -> SentencePairs:

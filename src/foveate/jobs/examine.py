@@ -135,8 +135,8 @@ def _with_words(trust: "Trust", bags: Any) -> "Trust":
 
     for entry in trust.by_class:
         kinds = entry["answers"]["kinds"]["examples"]
-        for kind, places in kinds.items():
-            kinds[kind] = [(name, segment, word(name, segment)) for name, segment in places]
+        for kind, pairs in kinds.items():
+            kinds[kind] = [(name, segment, word(name, segment)) for name, segment in pairs]
     examples = (bag | {"word": word(bag["bag"], bag["segment"])} for bag in trust.examples)
     return replace(trust, examples=tuple(examples))
 

@@ -14,10 +14,9 @@ import numpy as np
 from foveate.errors import FoveateError
 from foveate.io.check import require_sound
 from foveate.io.collection import Collection
-from foveate.jobs.engine import Engine
 from foveate.jobs.fit import BAGS, INPUTS, FitJob, resume_fit
 from foveate.jobs.job import JOBS, Job
-from foveate.jobs.lifecycle import IN_PROCESS, start_job
+from foveate.jobs.lifecycle import start_job
 from foveate.records.record import Record, load_arrays
 from foveate.records.runs import Run, open_run
 from foveate.types import PartProgress, StepProgress
@@ -39,7 +38,7 @@ from foveate.userdata.source import Origin, fingerprint
 from foveate.userdata.stored_collection import load_collection, save_collection
 from foveate.userdata.thresholds import cross_decide
 
-__all__ = ["MultiLabelJob", "start_labels"]
+__all__ = ["MultiLabelJob"]
 
 USUAL_RULE = "f1"  # of thresholds, where none is asked for
 
@@ -168,11 +167,11 @@ class MultiLabelJob(Job):
         has = np.stack([record.final["y"] == 1 for record in records.values()], 1)
         called = np.stack([record.final["called"] == 1 for record in records.values()], 1)
         decided = LabelScores(has, called)
-        each = f1_scores(decided)
+        label_f1 = f1_scores(decided)
         runs = label_runs(run)
         scores = {
             name: _label_entry(label_run, float(f1))
-            for (name, label_run), f1 in zip(runs.items(), each, strict=True)
+            for (name, label_run), f1 in zip(runs.items(), label_f1, strict=True)
         }
         areas = [entry["scores"]["auroc"][0] for entry in scores.values()]
         overall = {"macro_auroc": float(np.mean(areas)), **overall_scores(decided)}
@@ -222,31 +221,6 @@ class MultiLabelJob(Job):
         elif self._run is not None:
             self._folds = resumed_folds(self._run.path, self._collection(), self.settings)
         return self._folds
-
-
-def start_labels(
-    collection: Collection,
-    settings: FitSettings | None = None,
-    out: Path | None = None,
-    *,
-    origin: Origin | None = None,
-    report: PartProgress | None = None,
-    command: str = "",
-    engine: Engine = IN_PROCESS,
-) -> Run:
-    """Fit multi-label bags in a new run directory.
-
-    Args:
-        collection: Multi-label bags.
-        settings: How each label is fitted.
-        out: The directory; None for a new one in the folder of runs.
-        origin: Where the bags were read from, so that the run can be resumed.
-        report: Called as ``report(label's part, done, total)``.
-        command: The command that repeats it, for the manifest.
-        engine: Where labels are fitted.
-    """
-    job = MultiLabelJob(settings or FitSettings(), collection, origin)
-    return start_job(job, out=out, report=report, command=command, engine=engine)
 
 
 def _stored_folds(run: Run) -> Folds | None:

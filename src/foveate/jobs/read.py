@@ -220,9 +220,9 @@ def example_rows(texts: Tokens, y: Tensor, plan: ReadingPlan) -> Tensor:
     lengths = texts.lengths[order]
     unsuitable = ((lengths > MAX_WORDS) | (lengths < MIN_WORDS)).long()
     order = order[unsuitable.argsort(stable=True)]
-    turns = torch.cat([torch.arange(int((y == c).sum())) * len(classes) + c for c in classes])
+    ranks = torch.cat([torch.arange(int((y == c).sum())) * len(classes) + c for c in classes])
     by_class = torch.cat([order[y[order] == c] for c in classes])
-    return by_class[turns.argsort()][: plan.shown]
+    return by_class[ranks.argsort()][: plan.shown]
 
 
 def _course(
@@ -230,8 +230,8 @@ def _course(
 ) -> MemberTraining:
     train = truncate(data.train, plan.longest)
     stream = Batches(train, data.y_train, plan.batch, "own texts", plan.seed)
-    some = torch.randperm(len(to_read), generator=generator("measured texts", plan.seed))
-    some = some[: plan.measured]
+    sample = torch.randperm(len(to_read), generator=generator("measured texts", plan.seed))
+    sample = sample[: plan.measured]
     examples, labels = to_read.take(rows), data.y_validation[rows]
 
     def loss(step: int) -> Tensor:
@@ -240,7 +240,7 @@ def _course(
 
     def measure(_step: int) -> dict[str, Array]:
         probes = probe_texts(model, examples, labels)
-        measured = probe_texts(model, to_read.take(some), data.y_validation[some])
+        measured = probe_texts(model, to_read.take(sample), data.y_validation[sample])
         return {
             "accuracy": np.asarray(measured.right.mean()),
             "logit": probes.logit,

@@ -48,9 +48,9 @@ def read_with_transformer(
     label_scores = columns[y.numpy()]
     for start in range(0, len(texts), TOGETHER):
         rows = range(start, min(start + TOGETHER, len(texts)))
-        some = [texts[i] for i in rows]
-        values["beta"] += _evidence(encoder, some, label_scores[rows.start : rows.stop])
-        values["delta"] += encoder.influence(some, label_scores[rows.start : rows.stop].tolist())
+        subset = [texts[i] for i in rows]
+        values["beta"] += _evidence(encoder, subset, label_scores[rows.start : rows.stop])
+        values["delta"] += encoder.influence(subset, label_scores[rows.start : rows.stop].tolist())
         report(rows.stop, len(texts))
     right = p.argmax(1) == y.numpy()
     example_numbers = example_rows(tokens, y, plan)

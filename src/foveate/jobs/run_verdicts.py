@@ -1,14 +1,12 @@
 """Verdicts on the trained parts of a race or a fit."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from foveate.errors import FoveateError
 from foveate.metrics.faults import diverged, divergence
 from foveate.records.runs import Run
-from foveate.report.progress import progress_of
 from foveate.report.trust_files import DeclaredEvidence, TrustResults, write_trust
 
 if TYPE_CHECKING:
@@ -27,10 +25,10 @@ def examine_run(
     run: Run,
     declared: DeclaredEvidence,
     command: str,
+    report: "PartProgress",
     *,
     paradigm: str | None = None,
     new: "NewBags | None" = None,
-    report: "PartProgress | None" = None,
 ) -> TrustResults:
     """Examine the models of a finished run, and write the verdict, its page and the model card.
 
@@ -38,9 +36,9 @@ def examine_run(
         run: A race or a fit.
         declared: What the user declared; absent classes are those of the fit unless given.
         command: The command that repeats it.
+        report: Called as ``report(part, done, total)``.
         paradigm: Which of the run's paradigms; all unless given.
         new: Labelled bags that a fit has not seen; its own held-out bags unless given.
-        report: Called with the progress; a line in the terminal unless given.
 
     Returns:
         A verdict per paradigm, and advice on which to use.
@@ -53,9 +51,8 @@ def examine_run(
     records = job.model_records(run)
     names = _paradigms(run, records, paradigm)
     source = "the run's own held-out bags" if new is None else new.path.name
-    with progress_of(quiet=True) if report is None else nullcontext(report) as progress:
-        parts = job.trained_parts(run, names, new, progress)
-        return examine_parts(run, records, parts, declared, command, source, progress)
+    parts = job.trained_parts(run, names, new, report)
+    return examine_parts(run, records, parts, declared, command, source, report)
 
 
 def examine_parts(

@@ -131,8 +131,8 @@ def contextual(level: float, curve: Array, performance: Array) -> Context:
         )
     check_numbers(np.asarray(curve))
     above = np.flatnonzero(np.asarray(curve) > level)
-    at = int(above[0]) if len(above) else len(curve) - 1
-    return Context(float(performance[at]), at, bool(len(above)))
+    first = int(above[0]) if len(above) else len(curve) - 1
+    return Context(float(performance[first]), first, bool(len(above)))
 
 
 def _top_counts(lengths: Array, share: float) -> Array:

@@ -79,13 +79,13 @@ class Grid:
     @cached_property
     def rows(self) -> FloatArray:
         """R, bilinear weights of cells for pixels, shape (pixels, side); rows sum to 1."""
-        at = (np.arange(self.pixels) + 0.5) * self.side / self.pixels - 0.5
-        at = at.clip(0, self.side - 1)  # constant beyond the outermost centres
-        below = np.floor(at).astype(int).clip(max=max(0, self.side - 2))
+        centres = (np.arange(self.pixels) + 0.5) * self.side / self.pixels - 0.5
+        centres = centres.clip(0, self.side - 1)  # constant beyond the outermost centres
+        below = np.floor(centres).astype(int).clip(max=max(0, self.side - 2))
         weights = np.zeros((self.pixels, self.side))
         pixel = np.arange(self.pixels)
-        weights[pixel, below] = 1 - (at - below)
-        weights[pixel, np.minimum(below + 1, self.side - 1)] += at - below
+        weights[pixel, below] = 1 - (centres - below)
+        weights[pixel, np.minimum(below + 1, self.side - 1)] += centres - below
         return weights
 
     def raised(self, alpha: FloatArray) -> FloatArray:

@@ -51,10 +51,10 @@ def pointing_game(s: Array, z: Array, mask: Array | None = None) -> Array:
         >>> pointing_game(np.array([[2.0, 2.0, 1.0]]), np.array([[True, False, False]]))
         array([0.5])
     """
-    exists = _exists(s, mask)
-    masked = np.where(exists, s, -np.inf)
-    top = (masked == masked.max(-1, keepdims=True)) & exists
-    return _nan_unless((z & exists).any(-1), (top & z).sum(-1) / np.maximum(top.sum(-1), 1))
+    valid = _valid(s, mask)
+    masked = np.where(valid, s, -np.inf)
+    top = (masked == masked.max(-1, keepdims=True)) & valid
+    return _nan_unless((z & valid).any(-1), (top & z).sum(-1) / np.maximum(top.sum(-1), 1))
 
 
 def segment_auroc(s: Array, z: Array, mask: Array | None = None) -> Array:
@@ -62,10 +62,12 @@ def segment_auroc(s: Array, z: Array, mask: Array | None = None) -> Array:
 
     With average ranks, :math:`(\sum_{j \in z} r_j - R(R+1)/2) / (R (m - R))`, shape (…, n).
     """
-    exists = _exists(s, mask)
-    yes, no = (z & exists).sum(-1), (~z & exists).sum(-1)
-    above = (ranks(s, exists) * (z & exists)).sum(-1) - yes * (yes + 1) / 2
-    return _nan_unless((yes > 0) & (no > 0), above / np.maximum(yes * no, 1))
+    valid = _valid(s, mask)
+    n_relevant, n_irrelevant = (z & valid).sum(-1), (~z & valid).sum(-1)
+    above = (ranks(s, valid) * (z & valid)).sum(-1) - n_relevant * (n_relevant + 1) / 2
+    return _nan_unless(
+        (n_relevant > 0) & (n_irrelevant > 0), above / np.maximum(n_relevant * n_irrelevant, 1)
+    )
 
 
 def average_precision(s: Array, z: Array, mask: Array | None = None) -> Array:
@@ -73,10 +75,10 @@ def average_precision(s: Array, z: Array, mask: Array | None = None) -> Array:
 
     Equal scores are added together, so the order within a tie does not matter.
     """
-    exists = _exists(s, mask)
-    order = from_the_top(s, s, exists)
-    value = np.take_along_axis(np.where(exists, s, -np.inf), order, -1)
-    hit = np.take_along_axis(z & exists, order, -1)
+    valid = _valid(s, mask)
+    order = from_the_top(s, s, valid)
+    value = np.take_along_axis(np.where(valid, s, -np.inf), order, -1)
+    hit = np.take_along_axis(z & valid, order, -1)
     position = np.arange(s.shape[-1])
     last = np.ones(s.shape, bool)
     last[..., :-1] = value[..., :-1] != value[..., 1:]
@@ -101,22 +103,22 @@ def froc(
         mask: True where a segment exists, shape (…, n, m).
         rates: False positives per bag.
     """
-    exists = _exists(s, mask)
+    valid = _valid(s, mask)
     n, m = s.shape[-2:]
-    wrong = np.where(exists & ~z, s, -np.inf).reshape(*s.shape[:-2], n * m)
+    wrong = np.where(valid & ~z, s, -np.inf).reshape(*s.shape[:-2], n * m)
     falling = -np.sort(-wrong, -1)
-    bags = exists.any(-1).sum(-1)
+    bags = valid.any(-1).sum(-1)
     allowed = np.floor(np.asarray(rates) * bags[..., None]).astype(int)
     # Detected: scores strictly above the first false positive that is one too many.
     edge = np.take_along_axis(falling, np.minimum(allowed, n * m - 1), -1)
-    detected = (s[..., None] > edge[..., None, None, :]) & (z & exists)[..., None]
-    count = (z & exists).sum(-1)
+    detected = (s[..., None] > edge[..., None, None, :]) & (z & valid)[..., None]
+    count = (z & valid).sum(-1)
     return _nan_unless(count > 0, detected.sum(-2).mean(-1) / np.maximum(count, 1))
 
 
 def above_threshold(alpha: Array, threshold: float, mask: Array | None = None) -> Array:
     """Segments with attention of at least ``threshold``, boolean, shape (…, n, m)."""
-    return (alpha >= threshold) & _exists(alpha, mask)
+    return (alpha >= threshold) & _valid(alpha, mask)
 
 
 def top_k(alpha: Array, k: Array | int, mask: Array | None = None) -> Array:
@@ -127,20 +129,20 @@ def top_k(alpha: Array, k: Array | int, mask: Array | None = None) -> Array:
         k: How many, one number or one per bag (…, n).
         mask: True where a segment exists.
     """
-    exists = _exists(alpha, mask)
-    order = from_the_top(alpha, alpha, exists)
+    valid = _valid(alpha, mask)
+    order = from_the_top(alpha, alpha, valid)
     first = np.arange(alpha.shape[-1]) < np.asarray(k)[..., None]
     chosen = np.zeros(alpha.shape, bool)
     np.put_along_axis(chosen, order, np.broadcast_to(first, alpha.shape), -1)
-    return chosen & exists
+    return chosen & valid
 
 
 def overlap(chosen: Array, z: Array, mask: Array | None = None) -> Overlap:
     """F1 and IoU of chosen and relevant segments (ERASER's token measures); nan without z."""
-    exists = _exists(chosen, mask)
-    intersection = (chosen & z & exists).sum(-1)
-    union = ((chosen | z) & exists).sum(-1)
-    has_relevant = (z & exists).any(-1)
+    valid = _valid(chosen, mask)
+    intersection = (chosen & z & valid).sum(-1)
+    union = ((chosen | z) & valid).sum(-1)
+    has_relevant = (z & valid).any(-1)
     f1 = 2 * intersection / np.maximum(intersection + union, 1)
     return Overlap(
         _nan_unless(has_relevant, f1),
@@ -153,12 +155,12 @@ def best_k(alpha: Array, z: Array, mask: Array | None = None) -> int:
 
     It is chosen by z itself, so F1 at this k is an upper bound, not an estimate.
     """
-    exists = _exists(alpha, mask)
-    order = from_the_top(alpha, alpha, exists)
-    hits = np.take_along_axis(z & exists, order, -1).cumsum(-1)
-    lengths = exists.sum(-1, keepdims=True)
+    valid = _valid(alpha, mask)
+    order = from_the_top(alpha, alpha, valid)
+    hits = np.take_along_axis(z & valid, order, -1).cumsum(-1)
+    lengths = valid.sum(-1, keepdims=True)
     selected = np.minimum(np.arange(1, alpha.shape[-1] + 1), lengths)
-    count = (z & exists).sum(-1, keepdims=True)
+    count = (z & valid).sum(-1, keepdims=True)
     f1 = 2 * hits / (selected + count)
     has_relevant = np.broadcast_to(count[..., 0] > 0, f1.shape[:-1])
     return 1 + int(f1[has_relevant].mean(0).argmax()) if has_relevant.any() else 1
@@ -166,8 +168,8 @@ def best_k(alpha: Array, z: Array, mask: Array | None = None) -> int:
 
 def pooled(measure: Any, s: Array, z: Array, mask: Array | None = None) -> float:
     """``segment_auroc`` or ``average_precision`` over the segments of all bags together."""
-    exists = _exists(s, mask)
-    return float(measure(s[exists][None], z[exists][None])[0])
+    valid = _valid(s, mask)
+    return float(measure(s[valid][None], z[valid][None])[0])
 
 
 def over_bags(values: Array, group: Array | None = None, *, draws: int = 2000) -> Interval:
@@ -178,12 +180,12 @@ def over_bags(values: Array, group: Array | None = None, *, draws: int = 2000) -
         group: Which bags belong together, shape (n,); groups are drawn. None: bags are drawn.
         draws: Resamples.
     """
-    exists = ~np.isnan(values)
-    if not exists.any():
+    valid = ~np.isnan(values)
+    if not valid.any():
         return Interval(float("nan"), None, None)
     unit = np.arange(len(values)) if group is None else group
-    _, inverse = np.unique(unit[exists], return_inverse=True)
-    total, count = np.bincount(inverse, values[exists]), np.bincount(inverse)
+    _, inverse = np.unique(unit[valid], return_inverse=True)
+    total, count = np.bincount(inverse, values[valid]), np.bincount(inverse)
     mean = float(total.sum() / count.sum())
     if len(count) < 2:
         return Interval(mean, None, None)
@@ -192,7 +194,7 @@ def over_bags(values: Array, group: Array | None = None, *, draws: int = 2000) -
     return Interval(mean, float(low), float(high))
 
 
-def _exists(values: Array, mask: Array | None) -> Array:
+def _valid(values: Array, mask: Array | None) -> Array:
     return np.ones(values.shape, bool) if mask is None else np.broadcast_to(mask, values.shape)
 
 

@@ -46,14 +46,19 @@ def top(values: Array, start: Array) -> Array:
     return maxima(values, start)[1] - start[:-1]
 
 
-def equal_length_groups(lengths: Array, rows: Array) -> Iterator[Array]:
-    """``rows`` in groups of similar length, longest first, each of at most CELLS padded values."""
+def equal_length_groups(lengths: Array, rows: Array, cells: int = CELLS) -> Iterator[Array]:
+    """``rows`` in groups of similar length, longest first, of at most ``cells`` padded values.
+
+    Example:
+        >>> [g.tolist() for g in equal_length_groups(np.array([1, 3, 2]), np.arange(3), cells=4)]
+        [[1], [2, 0]]
+    """
     order = rows[np.argsort(-lengths[rows], kind="stable")]
-    done = 0
-    while done < len(order):
-        step = max(1, CELLS // int(lengths[order[done]]))
-        yield order[done : done + step]
-        done += step
+    first = 0
+    while first < len(order):
+        count = max(1, cells // int(lengths[order[first]]))
+        yield order[first : first + count]
+        first += count
 
 
 def padded(values: Array, start: Array, rows: Array) -> Array:

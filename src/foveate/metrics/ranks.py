@@ -18,8 +18,8 @@ def ranks(values: Array, mask: Array | None = None) -> Array:
         >>> ranks(np.array([3.0, 1.0, 3.0]))
         array([2.5, 1. , 2.5])
     """
-    exists = np.ones(values.shape, bool) if mask is None else np.broadcast_to(mask, values.shape)
-    masked = np.where(exists, values, np.inf)
+    valid = np.ones(values.shape, bool) if mask is None else np.broadcast_to(mask, values.shape)
+    masked = np.where(valid, values, np.inf)
     order = np.argsort(masked, -1)
     ordered = np.take_along_axis(masked, order, -1)
     position = np.arange(values.shape[-1])
@@ -31,7 +31,7 @@ def ranks(values: Array, mask: Array | None = None) -> Array:
     end = np.minimum.accumulate(np.where(last, position, position[-1])[..., ::-1], -1)[..., ::-1]
     result = np.empty(values.shape)
     np.put_along_axis(result, order, (first + end) / 2 + 1, -1)
-    return np.where(exists, result, 0.0)
+    return np.where(valid, result, 0.0)
 
 
 def spearman(u: Array, v: Array, mask: Array | None = None) -> Array:
@@ -41,9 +41,9 @@ def spearman(u: Array, v: Array, mask: Array | None = None) -> Array:
         >>> float(spearman(np.array([1.0, 2.0, 3.0]), np.array([5.0, 6.0, 9.0])).round(6))
         1.0
     """
-    exists = np.ones(u.shape, bool) if mask is None else np.broadcast_to(mask, u.shape)
-    middle = (exists.sum(-1, keepdims=True) + 1) / 2
-    a, b = (np.where(exists, ranks(x, exists) - middle, 0.0) for x in (u, v))
+    valid = np.ones(u.shape, bool) if mask is None else np.broadcast_to(mask, u.shape)
+    middle = (valid.sum(-1, keepdims=True) + 1) / 2
+    a, b = (np.where(valid, ranks(x, valid) - middle, 0.0) for x in (u, v))
     spread = np.sqrt((a * a).sum(-1) * (b * b).sum(-1))
     return np.divide((a * b).sum(-1), spread, out=np.full(spread.shape, np.nan), where=spread > 0)
 
@@ -59,5 +59,5 @@ def from_the_top(values: Array, tie: Array, mask: Array | None = None) -> Array:
     Returns:
         Positions, shape (…, m).
     """
-    exists = np.ones(values.shape, bool) if mask is None else np.broadcast_to(mask, values.shape)
-    return np.lexsort((-tie, np.where(exists, -values, np.inf)), axis=-1)
+    valid = np.ones(values.shape, bool) if mask is None else np.broadcast_to(mask, values.shape)
+    return np.lexsort((-tie, np.where(valid, -values, np.inf)), axis=-1)

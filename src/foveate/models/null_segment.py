@@ -60,11 +60,11 @@ def add_null_segment(bag: Bag, row: Tensor | None = None, has_z: Tensor | None =
     bank, index, _ = as_mosaics(bag.x)
     first = torch.zeros_like(bank[:1]) if row is None else row[None].to(bank.dtype)
     zero, n = index.new_zeros(len(index), 1), len(index)
-    exists = torch.ones_like(zero, dtype=torch.bool)
+    valid = torch.ones_like(zero, dtype=torch.bool)
     z = bag.z
     if z is not None:
         known_bags = torch.ones(n, dtype=torch.bool) if has_z is None else has_z
         z = torch.cat([(known_bags & ~z.any(1))[:, None], z], 1)
-    mask = None if bag.mask is None else torch.cat([exists, bag.mask], 1)
+    mask = None if bag.mask is None else torch.cat([valid, bag.mask], 1)
     x = Mosaics(torch.cat([first, bank]), torch.cat([zero, index + 1], 1))
     return Bag(x, bag.y, z, mask, bag.group, bag.weight)

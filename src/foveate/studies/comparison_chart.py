@@ -20,7 +20,7 @@ def comparison_chart(
     measure: str,
     *,
     columns: int = 2,
-    paints: Colours | None = None,
+    colours: Colours | None = None,
 ) -> Any:
     """One panel a group and setting, a line a name; the diamond is the published number.
 
@@ -29,7 +29,7 @@ def comparison_chart(
         published: The table as published.
         measure: Which of its measures is drawn.
         columns: Panels side by side.
-        paints: Colours by name; those of the paradigms unless given.
+        colours: Colours by name; those of the paradigms unless given.
     """
     selected = [c for c in cells if c.measure == measure]
     panels: dict[str, list[Cell]] = {}
@@ -40,7 +40,7 @@ def comparison_chart(
     ]
     x_scale = alt.Scale(domain=[min(0.0, *ends), max(*ends, 1e-9) * 1.08], nice=False)
     charts = [
-        _panel(title, panel_cells, published, x_scale, paints)
+        _panel(title, panel_cells, published, x_scale, colours)
         for title, panel_cells in panels.items()
     ]
     rows = [charts[k : k + columns] for k in range(0, len(charts), columns)]
@@ -54,10 +54,10 @@ def _panel(
     cells: Sequence[Cell],
     published: Mapping[Key, float],
     x_scale: Any,
-    paints: Colours | None,
+    colours: Colours | None,
 ) -> Any:
     names = [label(c.name) for c in cells]
-    name_colours = [(paints or {}).get(c.name) or colour(c.name) for c in cells]
+    name_colours = [(colours or {}).get(c.name) or colour(c.name) for c in cells]
     rows = []
     for c in cells:
         ends = {

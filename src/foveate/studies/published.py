@@ -1,7 +1,7 @@
 """Interface of experiments that reproduce a published table."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,6 +13,7 @@ from foveate.records.causes import Cause
 from foveate.records.published import Cell, Key, PublishedTable
 from foveate.records.record import Array
 from foveate.settings import Settings
+from foveate.types import PartProgress
 
 __all__ = ["Reproduction", "SeedValues", "cell", "paired", "seed_values"]
 
@@ -111,8 +112,11 @@ class Reproduction(Experiment):
         """The settings without the groups whose data is missing, and why each is left out."""
         return settings, {}
 
-    def seconds(
-        self, settings: Any, report: Callable[[str, int, int], None] | None = None
-    ) -> float:
-        """An estimate of the seconds on one core, from short measurements."""
+    def seconds(self, settings: Any, report: PartProgress | None = None) -> float:
+        """An estimate of the seconds on one core, from short measurements.
+
+        Args:
+            settings: Of the experiment.
+            report: Called as ``report("a step of each part", done, total)``.
+        """
         raise FoveateError(f"there is no estimate for {type(self).__name__}: it takes minutes")

@@ -2,23 +2,28 @@
 
 import math
 import time
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from foveate.attention.paradigms import Paradigm, Progress
 from foveate.bags.bag import Bag
 from foveate.bags.segments import shared_bank
 from foveate.data import Split
+from foveate.jobs.experiment import Work
 from foveate.models.focus import AttentionModel
 from foveate.records.record import Record
 from foveate.studies.image_splits import read_released
+from foveate.studies.published import Reproduction
 from foveate.training.loop import Training, fit
 from foveate.training.plan import Plan
+from foveate.types import PartProgress
 
-__all__ = ["Trial", "choose_rate", "run_trial", "seconds_of", "seconds_of_all"]
+__all__ = ["Trial", "TrialStudy", "choose_rate", "run_trial", "seconds_of"]
 
 HELD_OUT = 0.2  # share of the training bags on which a rate is chosen
 
@@ -118,22 +123,29 @@ def seconds_of(trial: Trial) -> float:
     epochs = trial.plan.epochs
     phases = Counter(trial.rule.phase(Progress(epoch, epochs)) for epoch in range(epochs))
     steps = math.ceil(len(train) / trial.plan.batch)
-    some = train.take(slice(0, trial.plan.batch))
-    times = {phase: _step(trial, some, phase) for phase in phases}
+    batch = train.take(slice(0, trial.plan.batch))
+    times = {phase: _step(trial, batch, phase) for phase in phases}
     seeds = sum(count * times[phase].seeds for phase, count in phases.items())
     one = sum(count * times[phase].one for phase, count in phases.items())
     return (seeds + (1 - HELD_OUT) * len(trial.rates) * one) * steps
 
 
-def seconds_of_all(
-    trials: Mapping[str, Trial], report: Callable[[str, int, int], None] | None = None
-) -> float:
-    """Estimated seconds of all trials, see :func:`seconds_of`.
+class TrialStudy(Reproduction):
+    """A reproduction whose parts are trials."""
 
-    Args:
-        trials: By name.
-        report: Called as ``report("a step of each part", done, total)``.
-    """
+    @abstractmethod
+    def trials(self, settings: Any) -> Mapping[str, Trial]:
+        """Trials by the name of their part."""
+
+    def parts(self, settings: Any) -> Mapping[str, Work]:
+        return {name: partial(run_trial, trial) for name, trial in self.trials(settings).items()}
+
+    def seconds(self, settings: Any, report: PartProgress | None = None) -> float:
+        return _seconds_of_all(self.trials(settings), report)
+
+
+def _seconds_of_all(trials: Mapping[str, Trial], report: PartProgress | None) -> float:
+    """Estimated seconds of all trials, see :func:`seconds_of`."""
     total = 0.0
     for done, trial in enumerate(trials.values(), 1):
         total += seconds_of(trial)
@@ -149,19 +161,19 @@ class _StepTime(NamedTuple):
     seeds: float
 
 
-def _step(trial: Trial, some: Bag, phase: Paradigm) -> _StepTime:
+def _step(trial: Trial, batch: Bag, phase: Paradigm) -> _StepTime:
     """Seconds of a step, after a first one that is not counted."""
-    one, all_seeds = _timed_step(trial, some, phase, 1)
+    one, all_seeds = _timed_step(trial, batch, phase, 1)
     if trial.seeds == 1 or not all_seeds:
         return _StepTime(one, one * trial.seeds)
-    return _StepTime(one, _timed_step(trial, some, phase, trial.seeds)[0])
+    return _StepTime(one, _timed_step(trial, batch, phase, trial.seeds)[0])
 
 
-def _timed_step(trial: Trial, some: Bag, phase: Paradigm, seeds: int) -> tuple[float, bool]:
+def _timed_step(trial: Trial, batch: Bag, phase: Paradigm, seeds: int) -> tuple[float, bool]:
     """Seconds of a step of some seeds, and whether seeds are trained together."""
     plan = Plan(**(trial.plan.model_dump() | {"epochs": 2, "every": 2, "stop_below": None}))
-    two_bags = some.take(slice(0, 2))
-    training = Training(lambda: trial.build(some), some, two_bags, phase, range(seeds), plan)
+    two_bags = batch.take(slice(0, 2))
+    training = Training(lambda: trial.build(batch), batch, two_bags, phase, range(seeds), plan)
     training.run_epoch()
     start, before = time.monotonic(), training.cpu_seconds
     training.run_epoch()

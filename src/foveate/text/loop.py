@@ -22,7 +22,7 @@ from foveate.randomness import generator
 from foveate.records.record import Array, Record, load_checkpoint, save_checkpoint
 from foveate.settings import current_device
 
-__all__ = ["MemberTraining", "built", "follow", "measurement_steps"]
+__all__ = ["MemberTraining", "built", "even_steps", "follow", "measurement_steps"]
 
 SAVE_EVERY = 20.0  # seconds between checkpoints
 
@@ -68,37 +68,47 @@ def measurement_steps(steps: int) -> list[int]:
     return [0, *rising, steps]
 
 
+def even_steps(steps: int, every: int) -> list[int]:
+    """Steps to measure at: 0, every so many, and the last.
+
+    Example:
+        >>> even_steps(50, 20)
+        [0, 20, 40, 50]
+    """
+    return [*range(0, steps, every), steps]
+
+
 def follow(
     trainings: Sequence[Callable[[], MemberTraining]],
-    at: Sequence[int],
+    steps: Sequence[int],
     *,
     checkpoint: Path | None = None,
     report: Callable[[int, int], None] = lambda _done, _total: None,
     meta: Mapping[str, Any] | None = None,
 ) -> Record:
-    """Train every member in turn and measure it at the steps ``at``.
+    """Train every member in turn and measure it at these steps.
 
     A killed call continues from its checkpoint and ends with the same numbers.
 
     Args:
         trainings: One call per member that sets its training up.
-        at: Steps to measure at, rising, 0 for the start; the last is the end.
+        steps: Steps to measure at, rising, 0 for the start; the last is the end.
         checkpoint: Where to keep the state, written periodically and after every member.
         report: Called as ``report(steps done, steps in all)``.
         meta: Metadata of the record.
 
     Returns:
-        A record with t = ``at`` and values of shape (T, S, …).
+        A record with t = ``steps`` and values of shape (T, S, …).
     """
-    progress_state = _Progress(tuple(at), checkpoint)
-    total = len(trainings) * at[-1]
+    progress_state = _Progress(tuple(steps), checkpoint)
+    total = len(trainings) * steps[-1]
     for member in range(len(progress_state.done), len(trainings)):
         progress_state.member(
-            trainings[member](), partial(_report_step, report, member * at[-1], total)
+            trainings[member](), partial(_report_step, report, member * steps[-1], total)
         )
     names = progress_state.done[0] if progress_state.done else {}
     values = {name: np.stack([rows[name] for rows in progress_state.done], 1) for name in names}
-    return Record(np.asarray(at), values, {}, dict(meta or {}))
+    return Record(np.asarray(steps), values, {}, dict(meta or {}))
 
 
 def _report_step(report: Callable[[int, int], None], before: int, total: int, step: int) -> None:
@@ -108,8 +118,8 @@ def _report_step(report: Callable[[int, int], None], before: int, total: int, st
 class _Progress:
     """Finished members and the one in training, as stored in a checkpoint."""
 
-    def __init__(self, at: tuple[int, ...], checkpoint: Path | None) -> None:
-        self.at, self.path = at, checkpoint
+    def __init__(self, steps: tuple[int, ...], checkpoint: Path | None) -> None:
+        self.steps, self.path = steps, checkpoint
         self.done: list[Measurements] = []
         self.restored: tuple[dict[str, Tensor], dict[str, Any]] | None = None
         if checkpoint is not None and checkpoint.exists():
@@ -127,10 +137,10 @@ class _Progress:
         saved = time.monotonic()
         over = False
         while not over:
-            if step in self.at[len(rows) : len(rows) + 1]:
+            if step in self.steps[len(rows) : len(rows) + 1]:
                 rows.append(training.measure(step))
                 progress(step)
-                over = step == self.at[-1] or training.should_stop(rows[-1])
+                over = step == self.steps[-1] or training.should_stop(rows[-1])
             if over:
                 break
             if time.monotonic() - saved > SAVE_EVERY:
@@ -140,7 +150,7 @@ class _Progress:
             optimizer.zero_grad(set_to_none=True)
             training.loss(step).backward()
             optimizer.step()
-        self.done.append(_table(rows, len(self.at)))
+        self.done.append(_table(rows, len(self.steps)))
         self._save(None, None, None, [])
 
     def _save(

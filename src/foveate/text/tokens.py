@@ -95,8 +95,8 @@ class Tokens:
         lengths = self.lengths[rows]
         position = torch.arange(int(lengths.max()))
         mask = position < lengths[:, None]
-        at = torch.where(mask, self.start[:-1][rows][:, None] + position, 0)
-        return torch.where(mask, self.ids[at], PAD), mask
+        index = torch.where(mask, self.start[:-1][rows][:, None] + position, 0)
+        return torch.where(mask, self.ids[index], PAD), mask
 
 
 class Vocabulary:

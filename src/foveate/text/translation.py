@@ -68,7 +68,7 @@ def checkpoints(steps: int) -> list[int]:
         [0, 50, 100, 500, 1000, 1500, 2000, 4000, 4500]
     """
     first = (0, 50, 100, 500, 1000, 1500)
-    return sorted({*(at for at in first if at < steps), *range(2000, steps, 2000), steps})
+    return sorted({*(step for step in first if step < steps), *range(2000, steps, 2000), steps})
 
 
 def translator(data: SentencePairs, sizes: Translator, *name: str | int) -> Seq2Seq:
@@ -100,8 +100,8 @@ def joined(*parts: Pairs) -> Pairs:
 def example_pair(pairs: Pairs) -> int:
     """The first pair of middling length, which figures show."""
     low, high = EXAMPLE_LENGTHS
-    fine = ((pairs.lengths >= low) & (pairs.lengths <= high)).all(1).nonzero()
-    return int(fine[0]) if len(fine) else 0
+    usable = ((pairs.lengths >= low) & (pairs.lengths <= high)).all(1).nonzero()
+    return int(usable[0]) if len(usable) else 0
 
 
 def _concatenated(parts: list[Tokens]) -> Tokens:

@@ -98,7 +98,7 @@ class EpochInputs:
         """The order of each member's training bags, shape (S, n)."""
         generators = [generator("order", seed, epoch) for seed in self.seeds]
         n = self.rows.shape[1]
-        order = torch.stack([torch.randperm(n, generator=chance) for chance in generators])
+        order = torch.stack([torch.randperm(n, generator=rng) for rng in generators])
         return order.to(self.rows.device)
 
     def aux(self, phase: Paradigm, members: Tensor, epoch: int) -> Tensor | None:
@@ -213,8 +213,8 @@ class _LossHistory(Sequence[float]):
     def __len__(self) -> int:
         return self._epoch
 
-    def __getitem__(self, at: Any) -> Any:
-        rows = range(self._epoch)[at]
+    def __getitem__(self, key: Any) -> Any:
+        rows = range(self._epoch)[key]
         if isinstance(rows, range):
             return [float(self._losses[k][self._member]) for k in rows]
         return float(self._losses[rows][self._member])

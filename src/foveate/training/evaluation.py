@@ -90,11 +90,11 @@ def read_stack(
     # A bank smaller than its bags is scored as a whole, so that no row is scored twice.
     outer = bags.n if bags.reuses else at_once
     parts = []
-    everyone = torch.arange(len(stack), device=bags.device)
+    all_members = torch.arange(len(stack), device=bags.device)
     chunks = rows.split(outer, 1)
     for chunk, following in zip_longest(chunks, chunks[1:]):
         if following is not None and bags.from_file:
-            bags.prefetch(following, everyone if members is None else members)
+            bags.prefetch(following, all_members if members is None else members)
         batch = bags.batch(chunk, members)
         parts.append(stack.run(_reading, batch, paradigm.objective(), at_once, members=members))
     return Reading(*(_joined(part, 1).cpu() for part in zip(*parts, strict=True)))

@@ -167,8 +167,8 @@ class Training:
 
     def readings(self) -> list[Paradigm]:
         """The paradigm whose inference applies to each member now."""
-        now = self._progress(max(0, self.epoch - 1))
-        return [rule.reading(progress) for rule, progress in now]
+        current = self._progress(max(0, self.epoch - 1))
+        return [rule.reading(progress) for rule, progress in current]
 
     def _in_final_phase(self, epoch: int) -> Tensor:
         """Which members are in their last phase after an epoch, shape (S,)."""
@@ -204,11 +204,11 @@ class Training:
         """Reset the optimiser of members that enter a phase which requires it."""
         if not any(rule.fresh_optimizer for rule in self.paradigms):
             return
-        now = self._phases(self.epoch)
-        before = self._phases(self.epoch - 1) if self.epoch else now
+        current = self._phases(self.epoch)
+        before = self._phases(self.epoch - 1) if self.epoch else current
         new = [
             rule.fresh_optimizer and old != phase
-            for rule, old, phase in zip(self.paradigms, before, now, strict=True)
+            for rule, old, phase in zip(self.paradigms, before, current, strict=True)
         ]
         if any(new):
             self.optimizer.restart(torch.tensor(new, device=self.stack.device))

@@ -178,8 +178,8 @@ class StepGradients:
 
         A large step, which members compute one by one, is the weighted mean of its parts.
         """
-        everyone = torch.arange(len(self._stack), device=self._rows.device)
-        member_ids = everyone if members is None else members
+        all_members = torch.arange(len(self._stack), device=self._rows.device)
+        member_ids = all_members if members is None else members
         if self._bag_by_bag(phase):
             return self._sum_of_bags(phase, positions, aux, member_ids)
         if self._part is None and self._grouped:
@@ -187,8 +187,8 @@ class StepGradients:
                 self._by_length(phase, positions[i : i + 1], _rows(aux, i), member_ids[i : i + 1])
                 for i in range(len(member_ids))
             ]
-            each_loss, each_grad = zip(*parts, strict=True)
-            return torch.cat(each_loss), torch.cat(each_grad)
+            part_losses, grads = zip(*parts, strict=True)
+            return torch.cat(part_losses), torch.cat(grads)
         if self._part is None:
             return self._at_once(phase, positions, aux, members)
         lengths = self._bags.lengths(self._rows[member_ids].gather(1, positions), member_ids)[0]
@@ -236,8 +236,8 @@ class StepGradients:
             windows = self._bags_in_turn(
                 phase, positions[i : i + 1], _rows(aux, i), member_ids[i : i + 1]
             )
-            loss, these = losses[i : i + 1], slice(member, member + 1)
-            self.closed.steps(phase, windows, loss, grad[i : i + 1].add_, these)
+            loss, members = losses[i : i + 1], slice(member, member + 1)
+            self.closed.steps(phase, windows, loss, grad[i : i + 1].add_, members)
         return losses.div_(positions.shape[1]), grad.div_(positions.shape[1])
 
     def _bags_in_turn(

@@ -34,7 +34,7 @@ def test_sequences_follow_their_kind(kind, n, length, seed, pi):
     if kind == "permutation-function":
         order = fixed_permutation(length, pi).tolist()
         assert sorted(order) == list(range(length))
-        assert (y - 3).tolist() == [[row[place] for place in order] for row in words]
+        assert (y - 3).tolist() == [[row[position] for position in order] for row in words]
     else:
         assert torch.equal(x, y)
         assert x.data_ptr() != y.data_ptr()
@@ -43,8 +43,8 @@ def test_sequences_follow_their_kind(kind, n, length, seed, pi):
 def test_every_word_is_as_likely_at_every_place():
     for kind, words in (("permutation", 5), ("subset", 7), ("mixture", 10)):
         x, _ = copying(kind, 8000, generator("fair", kind), length=5)
-        for place in range(5):
-            counts = torch.bincount(x[:, place] - 4, minlength=words)
+        for position in range(5):
+            counts = torch.bincount(x[:, position] - 4, minlength=words)
             assert len(counts) == words == word_count(kind, 5)
             assert chisquare(counts.numpy()).pvalue > 1e-6
     # and places are independent: the first two words of permutations are all pairs alike

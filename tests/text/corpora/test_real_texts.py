@@ -90,9 +90,9 @@ def test_imdb_draws_4000_of_the_test_part_and_pads_little():
     assert torch.bincount(texts.y_train).tolist() == [12465, 12500]
     assert texts.about.startswith("a part of IMDB: 25,000 training and 5,000 test reviews")
     assert "br" not in texts.vocabulary.words[:2000]
-    chance = torch.Generator().manual_seed(0)
+    rng = torch.Generator().manual_seed(0)
     lengths = texts.train.lengths
-    held = sum(len(rows) * int(lengths[rows].max()) for rows in batches(lengths, 32, chance))
+    held = sum(len(rows) * int(lengths[rows].max()) for rows in batches(lengths, 32, rng))
     assert 1 - int(lengths.sum()) / held < 0.1
 
 

@@ -28,8 +28,8 @@ def test_a_sentence_is_positive_if_the_keyword_is_in_it(n, length, vocabulary, s
 
 def test_keywords_are_at_any_position_among_uninformative_words():
     x, y = keyword_sentences(6000, generator("fair"), length=10, vocabulary=12)
-    place = (x[y == 1] == KEYWORD).int().argmax(1)
-    assert chisquare(torch.bincount(place, minlength=10).numpy()).pvalue > 1e-6
+    position = (x[y == 1] == KEYWORD).int().argmax(1)
+    assert chisquare(torch.bincount(position, minlength=10).numpy()).pvalue > 1e-6
     for label in (0, 1):
         others = x[y == label]
         others = others[others != KEYWORD] - KEYWORD - 1
@@ -59,16 +59,16 @@ def translated(source: list[str]) -> tuple[list[str], set[tuple[int, int]]]:
     kind = {word: kind for kind, words in dictionary().items() for word in words}
     meaning = {word: other for words in dictionary().values() for word, other in words.items()}
     target: list[tuple[str, int | None]] = []
-    for place, word in enumerate(source):
+    for position, word in enumerate(source):
         if word == ARTICLE:
             continue
-        if kind[word] == "noun" and place and kind.get(source[place - 1]) == "adjective":
-            target.insert(-1, (meaning[word], place))
+        if kind[word] == "noun" and position and kind.get(source[position - 1]) == "adjective":
+            target.insert(-1, (meaning[word], position))
         else:
-            target.append((meaning[word], place))
+            target.append((meaning[word], position))
         if kind[word] == "verb":
             target.append((PARTICLE, None))
-    links = {(place, at) for at, (_, place) in enumerate(target) if place is not None}
+    links = {(position, at) for at, (_, position) in enumerate(target) if position is not None}
     return [word for word, _ in target], links
 
 

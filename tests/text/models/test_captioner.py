@@ -14,7 +14,7 @@ from foveate.text.models.decoding import beam_search, greedy
 from foveate.text.models.seq2seq import shifted
 from foveate.text.tokens import END, PAD, START, UNKNOWN
 
-WORDS, D, PLACES = 7, 3, 3
+WORDS, D, POSITIONS = 7, 3, 3
 
 
 @pytest.fixture
@@ -33,8 +33,8 @@ def model():
 
 
 @pytest.fixture
-def image(chance):
-    return torch.randn(1, PLACES, D, generator=chance, dtype=torch.float64)
+def image(rng):
+    return torch.randn(1, POSITIONS, D, generator=rng, dtype=torch.float64)
 
 
 def gradient(value, model):
@@ -46,25 +46,25 @@ def gradient(value, model):
 
 
 def every_sequence(length):
-    return [torch.tensor([[s]]) for s in itertools.product(range(PLACES), repeat=length)]
+    return [torch.tensor([[s]]) for s in itertools.product(range(POSITIONS), repeat=length)]
 
 
 def bound(model, image, y):
     """J = Σ_s Π_t α_t(s_t) Σ_t log p(y_t | s_≤t), over all sequences of places."""
     total = 0.0
-    for places in every_sequence(y.shape[-1]):
-        log_p, glance = model.log_prob(image, y, "sampled", positions=places)
-        total = total + glance.log_pi.sum().exp() * (log_p * counted_words(y)).sum()
+    for positions in every_sequence(y.shape[-1]):
+        log_p, output = model.log_prob(image, y, "sampled", positions=positions)
+        total = total + output.log_pi.sum().exp() * (log_p * counted_words(y)).sum()
     return total
 
 
 def expected(model, image, y, baseline, loss=sampled_loss):
     """The mean over all places of the gradient of a loss made for sampled ones."""
     mean = [torch.zeros_like(p) for p in model.parameters()]
-    for places in every_sequence(y.shape[-1]):
-        log_p, glance = model.log_prob(image, y, "sampled", positions=places)
-        grads = gradient(loss(log_p, glance.log_pi, counted_words(y), baseline), model)
-        weight = glance.log_pi.sum().exp().detach()
+    for positions in every_sequence(y.shape[-1]):
+        log_p, output = model.log_prob(image, y, "sampled", positions=positions)
+        grads = gradient(loss(log_p, output.log_pi, counted_words(y), baseline), model)
+        weight = output.log_pi.sum().exp().detach()
         mean = [m + weight * g for m, g in zip(mean, grads, strict=True)]
     return mean
 
@@ -96,14 +96,14 @@ def test_the_released_estimator_is_not(model, image):
     assert difference(exact, expected(model, image, y, torch.tensor(-1.7), released)) > 1e-3
 
 
-def test_sampled_places_have_their_probabilities(model, image, chance):
+def test_sampled_places_have_their_probabilities(model, image, rng):
     y = torch.full((1, 20_000, 1), 4)
-    _, glance = model.log_prob(image, y, "sampled", chance)
-    alpha = glance.alpha[0, 0, 0].detach()
-    for place in range(PLACES):
-        seen = (glance.z[0, :, 0] == image[0, place]).all(-1)
-        assert float(seen.double().mean()) == pytest.approx(float(alpha[place]), abs=0.015)
-        assert torch.allclose(glance.log_pi[0, seen, 0].exp(), alpha[place])
+    _, output = model.log_prob(image, y, "sampled", rng)
+    alpha = output.alpha[0, 0, 0].detach()
+    for position in range(POSITIONS):
+        seen = (output.z[0, :, 0] == image[0, position]).all(-1)
+        assert float(seen.double().mean()) == pytest.approx(float(alpha[position]), abs=0.015)
+        assert torch.allclose(output.log_pi[0, seen, 0].exp(), alpha[position])
 
 
 def test_named_chance_decides_what_is_seen(model, image):
@@ -123,41 +123,41 @@ def test_places_are_not_drawn_without_a_generator(model, image):
 
 def test_one_step_matches_manual_computation(model, image):
     y_in = torch.tensor([[[START]]])
-    glance = model.read(image, y_in, "soft")
+    output = model.read(image, y_in, "soft")
     a = image[0]
     h, c = model.first(a.mean(0)).tanh().chunk(2)
     scores = torch.stack(
-        [torch.tanh(model.key(a[i]) + model.query(h)) @ model.score for i in range(PLACES)]
+        [torch.tanh(model.key(a[i]) + model.query(h)) @ model.score for i in range(POSITIONS)]
     )
     alpha = scores.softmax(0)
-    z = sum(alpha[i] * a[i] for i in range(PLACES))
+    z = sum(alpha[i] * a[i] for i in range(POSITIONS))
     gates = model.from_word(model.table[START]) + model.from_place(z) + model.from_state(h)
     i, f, o, g = gates.chunk(4)
     c = f.sigmoid() * c + i.sigmoid() * g.tanh()
     h = o.sigmoid() * c.tanh()
     logits = model.out(model.table[START] + model.state_out(h) + model.place_out(z))
-    assert torch.allclose(glance.alpha[0, 0, 0], alpha)
-    assert torch.allclose(model.logits(glance, y_in)[0, 0, 0], logits)
+    assert torch.allclose(output.alpha[0, 0, 0], alpha)
+    assert torch.allclose(model.logits(output, y_in)[0, 0, 0], logits)
     log_p, _ = model.log_prob(image, torch.tensor([[[5]]]), "soft")
     assert torch.allclose(log_p[0, 0, 0], logits.log_softmax(0)[5])
 
 
 def test_hard_attention_is_read_at_its_top_place(model, image):
     y = torch.tensor([[(4, 5, END)]])
-    _, glance = model.log_prob(image, y, "top")
-    top = image[0][glance.alpha[0, 0].argmax(-1)]
-    assert torch.equal(glance.z[0, 0], top)
-    assert torch.allclose(glance.log_pi.exp(), glance.alpha.amax(-1))
+    _, output = model.log_prob(image, y, "top")
+    top = image[0][output.alpha[0, 0].argmax(-1)]
+    assert torch.equal(output.z[0, 0], top)
+    assert torch.allclose(output.log_pi.exp(), output.alpha.amax(-1))
 
 
-def test_captions_of_an_image_share_its_features_and_nothing_else(model, chance):
-    a = torch.randn(2, PLACES, D, generator=chance, dtype=torch.float64)
+def test_captions_of_an_image_share_its_features_and_nothing_else(model, rng):
+    a = torch.randn(2, POSITIONS, D, generator=rng, dtype=torch.float64)
     y = torch.tensor([[(4, 5, END), (6, END, PAD)], [(5, 5, END), (4, END, PAD)]])
-    log_p, glance = model.log_prob(a, y, "soft")
+    log_p, output = model.log_prob(a, y, "soft")
     for i, k in itertools.product(range(2), range(2)):
         alone, grads = model.log_prob(a[i : i + 1], y[i : i + 1, k : k + 1], "soft")
         assert torch.allclose(log_p[i, k], alone[0, 0])
-        assert torch.allclose(glance.alpha[i, k], grads.alpha[0, 0])
+        assert torch.allclose(output.alpha[i, k], grads.alpha[0, 0])
 
 
 def test_losses_count_words_and_neither_padding_nor_unknown_ones():
@@ -172,21 +172,21 @@ def test_losses_count_words_and_neither_padding_nor_unknown_ones():
 
 
 @pytest.mark.parametrize("look", ["soft", "top"])
-def test_generated_captions_have_the_probability_of_reading_them(model, chance, look):
-    a = torch.randn(3, PLACES, D, generator=chance, dtype=torch.float64)
-    speaking = CaptionDecoder(model, a, look)
+def test_generated_captions_have_the_probability_of_reading_them(model, rng, read_rule):
+    a = torch.randn(3, POSITIONS, D, generator=rng, dtype=torch.float64)
+    speaking = CaptionDecoder(model, a, read_rule)
     rows = torch.tensor([2, 0, 1])
     for decoded in (greedy(speaking, rows, most=5), beam_search(speaking, rows, most=5, width=3)):
         for k, words in enumerate(decoded.words):
             y = torch.tensor([[[*words, END][:5]]])
-            log_p, _ = model.log_prob(a[rows[k : k + 1]], y, look)
+            log_p, _ = model.log_prob(a[rows[k : k + 1]], y, read_rule)
             assert float(log_p.detach().sum()) == pytest.approx(
                 float(decoded.log_prob[k]), abs=1e-9
             )
 
 
-def test_a_wider_beam_finds_what_enumeration_finds(model, chance):
-    a = torch.randn(1, PLACES, D, generator=chance, dtype=torch.float64)
+def test_a_wider_beam_finds_what_enumeration_finds(model, rng):
+    a = torch.randn(1, POSITIONS, D, generator=rng, dtype=torch.float64)
     allowed = [w for w in range(WORDS) if w not in (PAD, START)]
     best, most = None, -torch.inf
     for words in itertools.product(allowed, repeat=2):

@@ -35,7 +35,7 @@ def log_prob(model, x, texts):
     return scores.gather(2, y[..., None]).sum((1, 2)).tolist()
 
 
-def everything():
+def sequences():
     """All translations of at most MOST words, by length: ended by END, or cut."""
     for T in range(1, MOST + 1):
         yield [[*words, END] for words in product(WITHOUT_END, repeat=T - 1)]
@@ -45,7 +45,7 @@ def everything():
 def best(model, x, by_length):
     result = [
         (score / (len(words) if by_length else 1), score, words)
-        for texts in everything()
+        for texts in sequences()
         for words, score in zip(texts, log_prob(model, x, texts), strict=True)
     ]
     _, score, words = max(result)

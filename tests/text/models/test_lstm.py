@@ -39,9 +39,9 @@ def torch_twin(ours, layers, both):
 
 
 def texts(lengths=LENGTHS, *name):
-    chance = generator("lstm", *name)
-    ids = torch.randint(1, V, (len(lengths), int(lengths.max())), generator=chance)
-    table = torch.randn(V, E, generator=chance, dtype=torch.float64)
+    rng = generator("lstm", *name)
+    ids = torch.randint(1, V, (len(lengths), int(lengths.max())), generator=rng)
+    table = torch.randn(V, E, generator=rng, dtype=torch.float64)
     return ids, table, torch.arange(ids.shape[1]) < lengths[:, None]
 
 
@@ -87,9 +87,9 @@ def test_values_and_gradients_are_those_of_torch(layers, both, lengths):
 def test_gradcheck_with_a_mask_and_first_states():
     ours = make(2)
     ids, table, mask = texts()
-    chance = generator("first")
+    rng = generator("first")
     first = [
-        torch.randn(2, len(ids), D, generator=chance, dtype=torch.float64, requires_grad=True)
+        torch.randn(2, len(ids), D, generator=rng, dtype=torch.float64, requires_grad=True)
         for _ in range(2)
     ]
 

@@ -64,12 +64,12 @@ def test_padding_reaches_neither_the_logit_nor_a_gradient():
 def test_the_logit_is_that_of_the_attended_state():
     """σ(w·Σ α_l h_l + b) read by hand equals the gated sum of what positions say."""
     model, (ids, mask) = reader(), texts()
-    glance = model(ids, mask)
+    output = model(ids, mask)
     h, _ = model.lstm(ids, model.table, mask)
     scores = model.focus(h).squeeze(-1).masked_fill(~mask, -torch.inf)
     context = (scores.softmax(1)[..., None] * h).sum(1)
-    torch.testing.assert_close(glance.logit, model.out(context).squeeze(1), rtol=0, atol=1e-14)
-    torch.testing.assert_close(glance.logit, (glance.alpha * glance.gamma).sum(1))
+    torch.testing.assert_close(output.logit, model.out(context).squeeze(1), rtol=0, atol=1e-14)
+    torch.testing.assert_close(output.logit, (output.alpha * output.gamma).sum(1))
 
 
 def test_uniform_attention_is_one_over_the_length():

@@ -203,8 +203,8 @@ def test_dropout_is_decided_by_its_generator_alone():
     x, mask, y, _ = batch([0, 1, 2])
 
     def scores(seed):
-        chance = None if seed is None else torch.Generator().manual_seed(seed)
-        return model(x, shifted(y), mask, chance)
+        rng = None if seed is None else torch.Generator().manual_seed(seed)
+        return model(x, shifted(y), mask, rng)
 
     torch.testing.assert_close(scores(1), scores(1), rtol=0, atol=0)
     assert not torch.allclose(scores(1), scores(2))

@@ -26,10 +26,10 @@ def model(kind: str = "tc", seed: int = 0, **how) -> WordAttention:
     return build_model
 
 
-def text(chance: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
-    index = torch.randint(WORDS, (6, 5), generator=chance)
+def text(rng: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
+    index = torch.randint(WORDS, (6, 5), generator=rng)
     mask = torch.arange(5) < torch.tensor([5, 1, 3, 4, 5, 2])[:, None]
-    return index, mask, torch.randint(TOPICS, (6,), generator=chance)
+    return index, mask, torch.randint(TOPICS, (6,), generator=rng)
 
 
 def loss(build_model: WordAttention, x, y: Tensor, mask: Tensor | None) -> Tensor:
@@ -63,8 +63,8 @@ def by_hand(build_model: WordAttention, words: list[int], y: int) -> float:
 
 
 @pytest.mark.parametrize("kind", ["fc", "tc", "tl"])
-def test_the_model_is_its_plain_loop_twin(kind: str, chance: torch.Generator) -> None:
-    build_model, (index, mask, y) = model(kind), text(chance)
+def test_the_model_is_its_plain_loop_twin(kind: str, rng: torch.Generator) -> None:
+    build_model, (index, mask, y) = model(kind), text(rng)
     expected = [
         by_hand(build_model, row[keep].tolist(), int(label))
         for row, keep, label in zip(index, mask, y, strict=True)
@@ -73,15 +73,15 @@ def test_the_model_is_its_plain_loop_twin(kind: str, chance: torch.Generator) ->
     torch.testing.assert_close(got, torch.tensor(expected, dtype=torch.float64))
 
 
-def test_ids_and_an_index_into_the_vocabulary_read_alike(chance: torch.Generator) -> None:
-    build_model, (index, mask, y) = model(), text(chance)
+def test_ids_and_an_index_into_the_vocabulary_read_alike(rng: torch.Generator) -> None:
+    build_model, (index, mask, y) = model(), text(rng)
     plain = loss(build_model, index, y, mask)
     for bank in (torch.arange(WORDS), torch.arange(WORDS).double()):  # a pile makes floats of ids
         torch.testing.assert_close(loss(build_model, Mosaics(bank, index), y, mask), plain)
 
 
-def test_padding_never_leaks(chance: torch.Generator) -> None:
-    build_model, (index, mask, y) = model(frozen=()), text(chance)
+def test_padding_never_leaks(rng: torch.Generator) -> None:
+    build_model, (index, mask, y) = model(frozen=()), text(rng)
     index = index % (WORDS - 1)
     padded = torch.where(mask, index, WORDS - 1)
     with torch.no_grad():

@@ -73,10 +73,10 @@ def test_evidence_by_looking_at_one_state_alone(model):
         x, _, before = alone(i)
         reading = model.read(x, before)
         for t, word in enumerate(TARGET[i]):
-            for place in range(len(SOURCE[i])):
-                scores = model.logits(reading.h[0, place], reading.s[0, t])
+            for position in range(len(SOURCE[i])):
+                scores = model.logits(reading.h[0, position], reading.s[0, t])
                 expected = float(scores.log_softmax(-1)[word])
-                assert tables[i][t, place] == pytest.approx(expected, abs=1e-12)
+                assert tables[i][t, position] == pytest.approx(expected, abs=1e-12)
 
 
 @torch.no_grad()
@@ -92,11 +92,11 @@ def test_performance_counts_words_and_end(model):
     assert result.loss == pytest.approx(np.mean(losses))
 
 
-def loss_of(model, i, t, change, place):
+def loss_of(model, i, t, change, position):
     """The loss of word t when the embedding at one place is multiplied by 1 + change."""
     x, y, before = alone(i)
     e = model.table[x[0]].detach().clone()
-    e[place] *= 1 + change
+    e[position] *= 1 + change
     h, last = model.encoder(torch.arange(len(e))[None], e)
     s, _ = model.decoder(before, model.table if model.own is None else model.own, first=last)
     context = model.attend(s, h, None).sum(0) @ model.narrow(h)
@@ -110,10 +110,10 @@ def test_influence_is_the_loss_decrease_per_embedding_scale(model):
     step = 1e-5
     for i in range(5):
         for t in range(len(TARGET[i])):
-            for place in range(len(SOURCE[i])):
-                up, down = (loss_of(model, i, t, sign * step, place) for sign in (1, -1))
+            for position in range(len(SOURCE[i])):
+                up, down = (loss_of(model, i, t, sign * step, position) for sign in (1, -1))
                 slope = (up - down) / (2 * step)
-                assert tables[i][t, place] == pytest.approx(-slope, abs=1e-7)
+                assert tables[i][t, position] == pytest.approx(-slope, abs=1e-7)
 
 
 def test_influence_adds_up_to_the_gradient_of_the_table():
@@ -125,8 +125,8 @@ def test_influence_adds_up_to_the_gradient_of_the_table():
         (grad,) = torch.autograd.grad(loss, model.table)
         by_word = -(model.table.detach() * grad).sum(1)
         for word in set(SOURCE[i]):
-            places = [place for place, other in enumerate(SOURCE[i]) if other == word]
-            total = tables[i][:, places].sum()
+            positions = [position for position, other in enumerate(SOURCE[i]) if other == word]
+            total = tables[i][:, positions].sum()
             assert total == pytest.approx(float(by_word[word]), abs=1e-12)
 
 
@@ -151,10 +151,10 @@ def test_the_proxy_gives_evidence_of_single_words(monkeypatch):
     tables = probes.proxy_evidence(proxy, SOURCE, TARGET)
     for i in range(5):
         for t, y in enumerate(TARGET[i]):
-            for place, x in enumerate(SOURCE[i]):
+            for position, x in enumerate(SOURCE[i]):
                 scores = proxy.weight @ proxy.table[x]
                 expected = float(scores.log_softmax(0)[y])
-                assert tables[i][t, place] == pytest.approx(expected, abs=1e-12)
+                assert tables[i][t, position] == pytest.approx(expected, abs=1e-12)
 
 
 def test_the_words_before_a_place_begin_with_start():

@@ -90,13 +90,13 @@ def test_probes_of_three_classes_are_softmax_probabilities():
     probes = probe_texts(model, TEXTS, LABELS)
     for n in range(3):
         ids = torch.tensor([TEXTS[n]])
-        glance = model(ids)
-        p = glance.logit.softmax(1)[0]
-        expected = (glance.alpha[0, :, None] * glance.gamma[0]).sum(0)
-        torch.testing.assert_close(glance.logit[0], expected)
+        output = model(ids)
+        p = output.logit.softmax(1)[0]
+        expected = (output.alpha[0, :, None] * output.gamma[0]).sum(0)
+        torch.testing.assert_close(output.logit[0], expected)
         assert probes.loss[n] == pytest.approx(-float(p[LABELS[n]].log()), rel=1e-5)
         assert probes.right[n] == (int(p.argmax()) == int(LABELS[n]))
-        beta = glance.gamma[0].softmax(1)[:, LABELS[n]].numpy()
+        beta = output.gamma[0].softmax(1)[:, LABELS[n]].numpy()
         np.testing.assert_allclose(probes.beta[START_OF[n] : START_OF[n + 1]], beta, rtol=1e-5)
 
 

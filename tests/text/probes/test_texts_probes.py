@@ -28,15 +28,15 @@ def test_one_pass_equals_one_text_at_a_time(attention, cells):
     assert probes.start.tolist() == [0, 3, 4, 9, 11]
     for k in range(len(TOKENS)):
         with torch.no_grad():
-            glance = model(torch.tensor([TOKENS[k]]))
+            output = model(torch.tensor([TOKENS[k]]))
         part = slice(probes.start[k], probes.start[k + 1])
-        alpha, gamma = glance.alpha[0].numpy(), glance.gamma[0].numpy()
+        alpha, gamma = output.alpha[0].numpy(), output.gamma[0].numpy()
         np.testing.assert_allclose(probes.alpha[part], alpha, rtol=1e-6)
         np.testing.assert_allclose(probes.gamma[part], gamma, rtol=1e-6)
         sign = 2 * int(Y[k]) - 1
         np.testing.assert_allclose(probes.beta[part], 1 / (1 + np.exp(-sign * gamma)), rtol=1e-6)
-        p = 1 / (1 + np.exp(-sign * float(glance.logit)))
-        assert probes.logit[k] == pytest.approx(float(glance.logit), rel=1e-5)
+        p = 1 / (1 + np.exp(-sign * float(output.logit)))
+        assert probes.logit[k] == pytest.approx(float(output.logit), rel=1e-5)
         assert probes.loss[k] == pytest.approx(-np.log(p), rel=1e-5)
         assert probes.right[k] == (p > 0.5)
 
@@ -50,16 +50,18 @@ def test_influence_is_the_gain_as_one_embedding_grows(cells):
     for k in range(len(TOKENS)):
         ids = torch.tensor([TOKENS[k]])
         positions = torch.arange(ids.shape[1])[None]
-        for place in range(ids.shape[1]):
+        for position in range(ids.shape[1]):
             gains = []
             for sign in (1, -1):
                 table = model.table.detach()[ids[0]].clone()
-                table[place] *= 1 + sign * eps
+                table[position] *= 1 + sign * eps
                 with torch.no_grad():
                     logit = model(positions, None, table).logit * (2 * Y[k] - 1)
                 gains.append(float(torch.nn.functional.logsigmoid(logit)))
             slope = (gains[0] - gains[1]) / (2 * eps)
-            assert delta[int(TOKENS.start[k]) + place] == pytest.approx(slope, rel=1e-4, abs=1e-8)
+            assert delta[int(TOKENS.start[k]) + position] == pytest.approx(
+                slope, rel=1e-4, abs=1e-8
+            )
 
 
 def test_influence_leaves_the_model_alone():

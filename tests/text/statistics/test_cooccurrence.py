@@ -49,10 +49,10 @@ def by_loops(drawn):
     return table
 
 
-def permutations(n, words, length, chance, sets=1):
+def permutations(n, words, length, rng, sets=1):
     """Sources that are ``length`` of ``words`` words in random order; the target is a copy."""
-    rows = torch.stack([torch.randperm(words, generator=chance)[:length] for _ in range(n)])
-    rows = rows + words * torch.randint(sets, (n, 1), generator=chance)
+    rows = torch.stack([torch.randperm(words, generator=rng)[:length] for _ in range(n)])
+    rows = rows + words * torch.randint(sets, (n, 1), generator=rng)
     tokens = Tokens(rows.flatten(), torch.arange(n + 1) * length)
     return tokens, tokens
 
@@ -172,9 +172,9 @@ def test_shared_information_of_a_table_with_itself_is_half_of_chi_squared():
 @pytest.mark.parametrize(
     ("words", "sets", "informed"), [(40, 1, False), (40, 2, False), (60, 1, True)]
 )
-def test_permutations_are_uninformative_within_a_sentence(words, sets, informed, chance):
+def test_permutations_are_uninformative_within_a_sentence(words, sets, informed, rng):
     """A flat table, two flat blocks, and 40 of 60, where copies meet their originals more often."""
-    source, target = permutations(500, words, 40, chance, sets)
+    source, target = permutations(500, words, 40, rng, sets)
     size = (words * sets, words * sets)
     two = crossed(source, target, size, 0)
     shared = shared_information(*two).mean()
@@ -199,8 +199,8 @@ def test_permutations_are_uninformative_within_a_sentence(words, sets, informed,
     assert information(flat).mean() > 2e-4  # where one table alone shows chance as information
 
 
-def test_the_table_of_a_mixture_is_not_flat(chance):
-    source, target = permutations(200, 40, 40, chance, sets=2)
+def test_the_table_of_a_mixture_is_not_flat(rng):
+    source, target = permutations(200, 40, 40, rng, sets=2)
     table = count_table(source, target, (80, 80)).toarray()
     assert table[:40, :40].min() > 1
     assert table[:40, 40:].max() == 0
@@ -216,10 +216,10 @@ def test_crossed_tables_exclude_the_pairs_they_measure():
     assert not np.array_equal(crossed(source, target, (4, 4), 1)[0].values, both[1].values)
 
 
-def test_words_that_determine_the_label_are_detected(chance):
+def test_words_that_determine_the_label_are_detected(rng):
     """Word 1 decides the label, words 2, …, 9 do not."""
-    y = torch.randint(2, (600,), generator=chance)
-    fill = torch.randint(2, 10, (600, 7), generator=chance)
+    y = torch.randint(2, (600,), generator=rng)
+    fill = torch.randint(2, 10, (600, 7), generator=rng)
     source = torch.cat([fill, torch.where(y == 1, 1, fill[:, 0])[:, None]], 1)
     tokens = Tokens(source.flatten(), torch.arange(601) * 8)
     two = crossed(tokens, label_targets(y), (10, 2), 0)

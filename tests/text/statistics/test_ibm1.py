@@ -104,18 +104,18 @@ def test_nltk_learns_the_same_table():
                 assert result[i, o] == pytest.approx(expected, abs=1e-9)
 
 
-def hidden_dictionary(chance, pairs=400, words=30, length=7):
+def hidden_dictionary(rng, pairs=400, words=30, length=7):
     """Each word has one translation; the target's order is random, and known."""
-    source = torch.randint(words, (pairs, length), generator=chance)
-    order = torch.stack([torch.randperm(length, generator=chance) for _ in range(pairs)])
+    source = torch.randint(words, (pairs, length), generator=rng)
+    order = torch.stack([torch.randperm(length, generator=rng) for _ in range(pairs)])
     target = source.gather(1, order)
     target = (7 * target + 3) % words
     start = torch.arange(pairs + 1) * length
     return Tokens(source.flatten(), start), Tokens(target.flatten(), start), order
 
 
-def test_a_hidden_dictionary_is_found(chance):
-    source, target, _ = hidden_dictionary(chance)
+def test_a_hidden_dictionary_is_found(rng):
+    source, target, _ = hidden_dictionary(rng)
     model = fit_ibm1(source, target, iterations=10)
     assert (model.table.toarray().argmax(1) == (7 * np.arange(30) + 3) % 30).all()
     forward = model.align(source, target)
@@ -128,8 +128,8 @@ def test_a_hidden_dictionary_is_found(chance):
         assert {i for i, _ in links} == set(range(7))
 
 
-def test_posteriors_are_the_shares_of_the_table(chance):
-    source, target, _ = hidden_dictionary(chance, pairs=5)
+def test_posteriors_are_the_shares_of_the_table(rng):
+    source, target, _ = hidden_dictionary(rng, pairs=5)
     for null in (False, True):
         model = fit_ibm1(source, target, null=null)
         table = model.table.toarray()

@@ -11,12 +11,12 @@ from foveate.text.statistics.optimal_attention import optimal_attention
 
 
 def drawn(n, L, V, d, T, scale, seed=0):
-    chance = torch.Generator().manual_seed(seed)
-    h = scale * torch.randn(n, L, d, generator=chance, dtype=torch.float64)
-    W = torch.randn(V, d, generator=chance, dtype=torch.float64)
-    y = torch.randint(V, (n, T), generator=chance)
-    state = torch.randn(n, T, d, generator=chance, dtype=torch.float64)
-    return h, W, y, state, torch.randn(V, generator=chance, dtype=torch.float64)
+    rng = torch.Generator().manual_seed(seed)
+    h = scale * torch.randn(n, L, d, generator=rng, dtype=torch.float64)
+    W = torch.randn(V, d, generator=rng, dtype=torch.float64)
+    y = torch.randint(V, (n, T), generator=rng)
+    state = torch.randn(n, T, d, generator=rng, dtype=torch.float64)
+    return h, W, y, state, torch.randn(V, generator=rng, dtype=torch.float64)
 
 
 def loss_of(alpha, h, W, y, state, bias):
@@ -87,11 +87,11 @@ def test_the_certificate_bounds_what_the_loss_lacks_at_every_stage():
             assert lack.max() > 1e-3
 
 
-def test_no_other_attention_is_better(chance):
+def test_no_other_attention_is_better(rng):
     h, W, y, state, bias = drawn(10, 6, 8, 5, 3, 1.0)
     result = optimal_attention(h, W, y, state=state, bias=bias)
     for _ in range(50):
-        other = torch.rand(result.alpha.shape, generator=chance, dtype=torch.float64) ** 4
+        other = torch.rand(result.alpha.shape, generator=rng, dtype=torch.float64) ** 4
         other /= other.sum(-1, keepdim=True)
         assert (loss_of(other, h, W, y, state, bias) >= result.loss - 1e-6).all()
 

@@ -53,9 +53,9 @@ def test_padding_and_cutting_it_off_again_changes_nothing(shapes):
 
 @few
 @given(sizes, st.randoms(use_true_random=False))
-def test_taking_and_joining(shapes, chance):
+def test_taking_and_joining(shapes, rng):
     grids = drawn(shapes)
-    order = chance.sample(range(len(grids)), len(grids))
+    order = rng.sample(range(len(grids)), len(grids))
     tables = Tables.of(grids)
     taken = tables.take(np.array(order))
     expected = Tables.of([grids[i] for i in order])
@@ -92,10 +92,10 @@ def test_chunks_hold_all_pairs_in_order_within_their_bound(shapes, cells):
 @few
 @given(arrays(np.int64, st.integers(0, 30), elements=st.integers(0, 9) | st.integers(0, 2**62)))
 def test_numbers_are_those_of_unique(keys):
-    result, places = number(keys)
+    result, positions = number(keys)
     expected, back = np.unique(keys, return_inverse=True)
     np.testing.assert_array_equal(result, expected)
-    np.testing.assert_array_equal(places, back)
+    np.testing.assert_array_equal(positions, back)
 
 
 def test_tables_that_do_not_fit_are_refused():

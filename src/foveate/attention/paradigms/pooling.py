@@ -89,8 +89,8 @@ class _Pooled(Predictive):
 
     def _strength(self, alpha: Tensor, rows: Tensor) -> Tensor:
         """Log-odds of any class with evidence in each segment, −∞ for padding, shape (B, m)."""
-        some = rows.masked_fill(self.without_evidence(rows), -torch.inf).logsumexp(2)
-        return some.masked_fill(alpha == 0, -torch.inf)
+        log_evidence = rows.masked_fill(self.without_evidence(rows), -torch.inf).logsumexp(2)
+        return log_evidence.masked_fill(alpha == 0, -torch.inf)
 
     def calls(self, m: int) -> int:
         return m
@@ -129,15 +129,15 @@ class NoisyOr(_Pooled):
     colour: ClassVar[str] = "#AA4499"
 
     def pool(self, alpha: Tensor, logits: Tensor) -> Tensor:
-        exists = (alpha > 0).to(logits.dtype).unsqueeze(2)
-        total = (softplus(logits) * exists).sum(1).clamp_min(torch.finfo(logits.dtype).tiny)
+        valid = (alpha > 0).to(logits.dtype).unsqueeze(2)
+        total = (softplus(logits) * valid).sum(1).clamp_min(torch.finfo(logits.dtype).tiny)
         return total + (-torch.expm1(-total)).log()  # log(e^total − 1)
 
     def segment_weights(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
         rows = dense(map_segments(g, x))
-        each = softplus(rows).masked_fill(self.without_evidence(rows), 0.0).sum(2)
-        each = each * (alpha > 0)
-        return each / each.sum(1, keepdim=True).clamp_min(torch.finfo(each.dtype).tiny)
+        evidence = softplus(rows).masked_fill(self.without_evidence(rows), 0.0).sum(2)
+        evidence = evidence * (alpha > 0)
+        return evidence / evidence.sum(1, keepdim=True).clamp_min(torch.finfo(evidence.dtype).tiny)
 
 
 @PARADIGMS.register("presence")
@@ -262,8 +262,8 @@ class Mean(Predictive):
         return super().evidence(self.segment_weights(alpha, x, g), x, g)
 
     def segment_weights(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
-        exists = (alpha > 0).to(alpha.dtype)
-        return exists / exists.sum(1, keepdim=True)
+        valid = (alpha > 0).to(alpha.dtype)
+        return valid / valid.sum(1, keepdim=True)
 
     def calls(self, m: int) -> int:
         return 1

@@ -225,8 +225,8 @@ class Direct(Predictive):
 
     def logits(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:
         rows = dense(x)
-        exists = (alpha > 0).to(rows.dtype)  # attention is uniform, so only padding has none
-        return g(rows * exists.reshape(*exists.shape, *[1] * (rows.dim() - 2)))
+        valid = (alpha > 0).to(rows.dtype)  # attention is uniform, so only padding has none
+        return g(rows * valid.reshape(*valid.shape, *[1] * (rows.dim() - 2)))
 
     def calls(self, m: int) -> int:
         return 1

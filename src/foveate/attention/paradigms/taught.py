@@ -64,9 +64,9 @@ class TaughtFocus(Paradigm):
     def loss(self, alpha: Tensor, x: Segments, g: Network, y: Tensor, aux: Aux = None) -> Tensor:
         """``aux`` holds w, shape (B, m); without it w is computed here."""
         w = self.remember(alpha, x, g, y).detach() if aux is None else aux
-        exists = (alpha > 0).to(alpha.dtype)
+        valid = (alpha > 0).to(alpha.dtype)
         focus = (w * log_weights(alpha).masked_fill(w == 0, 0.0)).sum(1)
-        auditor = (label_log_prob(x, g, y) * exists).sum(1) / exists.sum(1)
+        auditor = (label_log_prob(x, g, y) * valid).sum(1) / valid.sum(1)
         return -focus - auditor
 
     def log_prob(self, alpha: Tensor, x: Segments, g: Network) -> Tensor:

@@ -5,13 +5,12 @@ import sys
 from pathlib import Path
 from typing import Any, Literal
 
-from foveate.cli.app import repeating_command
-from foveate.cli.flags import Cluster, Device, Flag, Json, Overwrite, SettingFlags, Workers
+from foveate.cli.app import start_options
+from foveate.cli.flags import DEFAULTS, ExecutionFlags, Flag, Json, Overwrite, SettingFlags
 from foveate.cli.outputs import check_outputs
 from foveate.errors import FoveateError
 from foveate.jobs.job import show_results
 from foveate.report.progress import progress_of
-from foveate.settings import use_device
 
 __all__ = [
     "changed_setting",
@@ -82,10 +81,7 @@ def run_command(
     seeds: int | None = None,
     set: SettingFlags = (),
     out: Path | None = None,
-    workers: Workers = 1,
-    cluster: Cluster = None,
-    device: Device = None,
-    as_json: Json = False,
+    execution: ExecutionFlags = DEFAULTS,
 ) -> None:
     """Run an experiment (a study of the papers) at one of its scales.
 
@@ -101,22 +97,15 @@ def run_command(
         A setting to change, as key=value; may be repeated.
     out
         The run directory; a new one under runs/ unless given.
-    as_json
-        Print the findings as JSON.
     """
-    from foveate.jobs.engine import Engine
     from foveate.jobs.experiment import start_experiment
 
     changes = dict(changed_setting(text) for text in set) | (
         {} if seeds is None else {"seeds": seeds}
     )
-    command = repeating_command()
-    engine = Engine(workers, cluster)
-    with use_device(device), progress_of(quiet=as_json) as report:
-        run = start_experiment(
-            name, scale, changes, out=out, report=report, command=command, engine=engine
-        )
-    show_results(run, as_json=as_json)
+    with start_options(execution) as options:
+        run = start_experiment(name, scale, changes, out=out, **options)
+    show_results(run, as_json=execution.as_json)
 
 
 def claims_command(

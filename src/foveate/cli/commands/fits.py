@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
 
-from foveate.cli.app import repeating_command, this_command
+from foveate.cli.app import start_options, this_command
 from foveate.cli.column_flags import COLUMN_GROUP, ColumnFlags, column_values
 from foveate.cli.column_listing import print_columns
 from foveate.cli.fit_verdicts import add_verdict
-from foveate.cli.flags import Cluster, Device, Json, Overwrite, Workers
+from foveate.cli.flags import DEFAULTS, Device, ExecutionFlags, Overwrite
 from foveate.cli.multi_label import (
     is_multi_label,
     write_labels_predictions,
@@ -63,10 +63,7 @@ def fit_command(
     columns: ColumnFlags = None,
     out: Path | None = None,
     verdict: bool = True,
-    workers: Workers = 1,
-    cluster: Cluster = None,
-    device: Device = None,
-    as_json: Json = False,
+    execution: ExecutionFlags = DEFAULTS,
 ) -> None:
     """Fit your own labelled bags in folds: scores, a verdict on the attention, a model card.
 
@@ -82,28 +79,23 @@ def fit_command(
         The run directory; a new one under runs/ unless given.
     verdict
         Whether the attention of the main paradigm is examined too, as by foveate trust.
-    as_json
-        Print the numbers as JSON.
     """
-    from foveate.jobs.engine import Engine
-    from foveate.jobs.fit import start_fit
-    from foveate.jobs.multi_label import start_labels
+    from foveate.jobs.fit import FitJob
+    from foveate.jobs.lifecycle import start_job
+    from foveate.jobs.multi_label import MultiLabelJob
     from foveate.userdata.source import Origin
 
-    engine, origin = Engine(workers, cluster), Origin(data, column_values(columns))
-    command = repeating_command()
-    with use_device(device), progress_of(quiet=as_json) as report:
-        bags = origin.read(labelled=True, report=report)
-        if not as_json:
+    origin = Origin(data, column_values(columns))
+    with start_options(execution) as options:
+        bags = origin.read(labelled=True, report=options["report"])
+        if not execution.as_json:
             print_columns(bags.roles)
-        start = start_labels if bags.multi_label else start_fit
-        run = start(
-            bags, settings, out, origin=origin, report=report, command=command, engine=engine
-        )
+        job = MultiLabelJob if bags.multi_label else FitJob
+        run = start_job(job(settings or FitSettings(), bags, origin), out=out, **options)
     if verdict:
-        with use_device(device):
+        with use_device(execution.device):
             run = add_verdict(run)
-    show_results(run, as_json=as_json)
+    show_results(run, as_json=execution.as_json)
 
 
 def predict_command(

@@ -6,12 +6,10 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from foveate.cli.app import repeating_command
-from foveate.cli.flags import Cluster, Device, Json, Workers
+from foveate.cli.app import start_options
+from foveate.cli.flags import DEFAULTS, ExecutionFlags
 from foveate.errors import FoveateError
 from foveate.jobs.job import show_results
-from foveate.report.progress import progress_of
-from foveate.settings import use_device
 from foveate.training.plan import Race
 
 __all__ = ["race_command"]
@@ -26,10 +24,7 @@ def race_command(
     race: Flags = None,
     config: Path | None = None,
     out: Path | None = None,
-    workers: Workers = 1,
-    cluster: Cluster = None,
-    device: Device = None,
-    as_json: Json = False,
+    execution: ExecutionFlags = DEFAULTS,
 ) -> None:
     """Train several paradigms on the same bags and compare where they look.
 
@@ -43,21 +38,16 @@ def race_command(
         A TOML file with the same settings; flags override it.
     out
         The run directory; a new one under runs/ unless given.
-    as_json
-        Print the numbers as JSON.
     """
-    from foveate.jobs.engine import Engine
     from foveate.jobs.race import start_race
 
     flags = {name: getattr(race, name) for name in race.model_fields_set} if race else {}
     from_file = _read_toml(config) if config else {}
     named = {"data": data} if data else {}
     settings = Race(**{**from_file, **flags, **named})
-    command = repeating_command()
-    engine = Engine(workers, cluster)
-    with use_device(device), progress_of(quiet=as_json) as report:
-        run = start_race(settings, out=out, report=report, command=command, engine=engine)
-    show_results(run, as_json=as_json)
+    with start_options(execution) as options:
+        run = start_race(settings, out=out, **options)
+    show_results(run, as_json=execution.as_json)
 
 
 def _read_toml(path: Path) -> dict[str, Any]:

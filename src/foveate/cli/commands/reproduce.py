@@ -5,8 +5,9 @@ import sys
 from pathlib import Path
 from typing import Any, Literal
 
+from foveate.cli.app import start_options
 from foveate.cli.commands.experiments import changed_setting
-from foveate.cli.flags import Cluster, Flag, Json, Overwrite, SettingFlags, Workers
+from foveate.cli.flags import DEFAULTS, Execution, ExecutionFlags, Flag, Overwrite, SettingFlags
 from foveate.cli.outputs import check_outputs
 from foveate.errors import FoveateError
 from foveate.report.progress import progress_of
@@ -22,15 +23,13 @@ def reproduce_command(
     seeds: int | None = None,
     set: SettingFlags = (),
     label: str = "",
-    workers: Workers = 1,
-    cluster: Cluster = None,
     estimate: Flag = False,
     stored: Flag = False,
     results: Path | None = None,
     docs: Path | None = None,
     out: Path | None = None,
     overwrite: Overwrite = False,
-    as_json: Json = False,
+    execution: ExecutionFlags = DEFAULTS,
 ) -> None:
     """Reproduce published tables: published and measured numbers in one table.
 
@@ -57,15 +56,12 @@ def reproduce_command(
         A folder to write results.md and causes.md to, from the stored results.
     out
         The page; reproduce.html unless given.
-    as_json
-        Print the numbers as JSON.
     """
-    from foveate.jobs.engine import Engine
     from foveate.report.pages.causes import write_causes
     from foveate.report.pages.reproduction import write_results
     from foveate.studies.reproduction import comparisons, published_tables, stored_results
 
-    if not as_json and not estimate:
+    if not execution.as_json and not estimate:
         check_outputs(out or Path("reproduce.html"), overwrite=overwrite)
     tables = published_tables()
     all_names = tuple(name for name, item in tables.items() if stored or item.numbers)
@@ -80,15 +76,14 @@ def reproduce_command(
     else:
         computed = _estimates(names, scale, seeds, changes) if estimate or scale == "paper" else []
         if not estimate:
-            options = {**changes, "engine": Engine(workers, cluster)}
-            computed = _run(names, scale, seeds, options, quiet=as_json)
+            computed = _run(names, scale, seeds, changes, execution)
         if results is not None:
             _store(computed, results)
     if docs is not None:
         stored_names = stored_results(results)
         print(write_results(stored_names, tables, docs), file=sys.stderr)
         print(write_causes(comparisons(stored_names), docs), file=sys.stderr)
-    if as_json:
+    if execution.as_json:
         print(json.dumps(computed, ensure_ascii=False))
     elif not estimate:
         print(f"page: {_page(computed, out or Path('reproduce.html'))}")
@@ -132,12 +127,19 @@ def _estimates(
 
 
 def _run(
-    names: tuple[str, ...], scale: Any, seeds: int | None, options: dict[str, Any], *, quiet: bool
+    names: tuple[str, ...],
+    scale: Any,
+    seeds: int | None,
+    changes: dict[str, Any],
+    execution: Execution,
 ) -> list[dict[str, Any]]:
     from foveate.studies.reproduction import reproduce
 
-    with progress_of(quiet=quiet) as report:
-        return [reproduce(name, scale, seeds, report=report, **options) for name in names]
+    with start_options(execution) as options:
+        report, engine = options["report"], options["engine"]
+        return [
+            reproduce(name, scale, seeds, report=report, engine=engine, **changes) for name in names
+        ]
 
 
 def _page(computed: list[dict[str, Any]], path: Path) -> Path:

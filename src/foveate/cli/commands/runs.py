@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import Literal
 
-from foveate.cli.flags import Cluster, Device, Json, Overwrite, Workers
+from foveate.cli.app import start_options
+from foveate.cli.flags import DEFAULTS, ExecutionFlags, Overwrite
 from foveate.cli.outputs import check_outputs
 from foveate.errors import FoveateError
 from foveate.jobs.job import show_results
@@ -16,10 +17,7 @@ def resume_command(
     run: Path,
     /,
     *,
-    workers: Workers = 1,
-    cluster: Cluster = None,
-    device: Device = None,
-    as_json: Json = False,
+    execution: ExecutionFlags = DEFAULTS,
 ) -> None:
     """Resume an interrupted run; its results equal those of an uninterrupted one.
 
@@ -27,22 +25,18 @@ def resume_command(
     ----------
     run
         The run directory, or its name under runs/.
-    as_json
-        Print the numbers as JSON.
     """
     from foveate.cli.fit_verdicts import add_verdict, lacks_verdict
-    from foveate.jobs.engine import Engine
     from foveate.jobs.lifecycle import resume_job
-    from foveate.report.progress import progress_of
     from foveate.settings import use_device
 
-    opened, engine = open_run(run), Engine(workers, cluster)
-    with use_device(device), progress_of(quiet=as_json) as report:
-        finished = resume_job(opened, report, engine)
+    opened = open_run(run)
+    with start_options(execution) as options:
+        finished = resume_job(opened, options["report"], options["engine"])
     if lacks_verdict(finished):
-        with use_device(device):
+        with use_device(execution.device):
             finished = add_verdict(finished)
-    show_results(finished, as_json=as_json)
+    show_results(finished, as_json=execution.as_json)
 
 
 def runs_command(folder: Path | None = None, /) -> None:

@@ -12,6 +12,7 @@ from foveate.cli.trust_results import print_trust
 from foveate.errors import FoveateError
 from foveate.jobs.run_verdicts import examine_run
 from foveate.records.runs import Run, open_run
+from foveate.report.progress import progress_of
 from foveate.report.trust_files import DeclaredEvidence, TrustResults, write_trust
 from foveate.settings import use_device
 
@@ -96,7 +97,10 @@ def trust_command(
         with use_device(device):
             if "labels" in opened.manifest:
                 return _examine_labels(opened, flags, data or paradigm, as_json=as_json)
-            results = examine_run(opened, flags, this_command(), paradigm=paradigm, new=new)
+            with progress_of(quiet=True) as report:
+                results = examine_run(
+                    opened, flags, this_command(), report, paradigm=paradigm, new=new
+                )
     else:
         if run is not None or paradigm is not None:
             raise FoveateError("give a run, or --model, or --attention, not two of them")

@@ -1,6 +1,7 @@
 """Commands around texts: the diagnosis of a corpus, a reader's page."""
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -74,7 +75,7 @@ def diagnose_command(
     pairs = hasattr(data, "source_vocabulary")
     sides, words = _sides(data, pairs)
     with progress_of(quiet=True) as progress:
-        diagnosis = diagnose(*sides, words, seed=seed, report=lambda *at: progress("controls", *at))
+        diagnosis = diagnose(*sides, words, seed=seed, report=partial(progress, "controls"))
     if page:
         from foveate.report.pages.diagnosis import write_diagnosis_page
 
@@ -214,7 +215,7 @@ def _trained(
     from foveate.jobs.read import read_texts_job, split_texts
 
     texts = split_texts(labelled, share, least, plan.seed)
-    return read_texts_job(texts, plan, lambda *at: progress("training", *at)), texts
+    return read_texts_job(texts, plan, partial(progress, "training")), texts
 
 
 def _read_without_training(
@@ -232,9 +233,7 @@ def _read_without_training(
     check_untrained(plan)
     encoder = TextEncoder(*load_classifier(path))
     order = class_order(encoder.model.config, labelled.classes)
-    reading = read_with_transformer(
-        labelled, encoder, order, plan, lambda *at: progress("reading", *at)
-    )
+    reading = read_with_transformer(labelled, encoder, order, plan, partial(progress, "reading"))
     rows = torch.arange(len(labelled.train))
     return reading, SplitTexts(labelled, labelled.train, labelled.vocabulary, rows)
 

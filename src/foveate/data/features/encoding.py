@@ -136,12 +136,14 @@ class _BatchEncoder:
     def features(self, images: Sequence[Tensor], start: int) -> NDArray[Any]:
         """Features of some images, the first of which is row ``start`` of all."""
         batches = []
-        for at in range(0, len(images), BATCH):
-            h = self._called(squared(images[at : at + BATCH], self.sizes.side).to(self.device))
+        for first in range(0, len(images), BATCH):
+            h = self._called(
+                squared(images[first : first + BATCH], self.sizes.side).to(self.device)
+            )
             h = h.cpu().to(getattr(torch, self.sizes.dtype))
             finite = h.isfinite().flatten(1).all(1)
             if not bool(finite.all()):
-                row = start + at + int((~finite).nonzero()[0])
+                row = start + first + int((~finite).nonzero()[0])
                 raise FoveateError(
                     f"encoder '{self.name}': the features of image {row} are not finite in "
                     f"{self.sizes.dtype}"

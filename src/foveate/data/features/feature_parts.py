@@ -97,7 +97,7 @@ class Parts:
 
     def _features(self, member: IO[bytes], test: Array | None) -> tuple[Array, Array, Array]:
         """Write X; return the digests of all images, and mean and deviation of training rows."""
-        moments, digests, at = Moments(), [], 0
+        moments, digests, start = Moments(), [], 0
         for number in range(len(self.sizes)):
             part = load_arrays(self._path(number))
             x = part["X"]
@@ -107,10 +107,10 @@ class Parts:
                 np.lib.format.write_array_header_1_0(member, header)
             member.write(np.ascontiguousarray(x).tobytes())
             digests.append(part["image"])
-            train = x if test is None else x[~test[at : at + len(x)]]
+            train = x if test is None else x[~test[start : start + len(x)]]
             for k in range(0, len(train), ROWS):
                 moments.add(train[k : k + ROWS].astype(np.float64))
-            at += len(x)
+            start += len(x)
         return np.concatenate(digests), *moments.mean_and_std()
 
     def _path(self, number: int) -> Path:

@@ -138,9 +138,9 @@ def read_pairs(
     (source_vocabulary, of_source), (target_vocabulary, of_target) = (
         side.encoded(~is_validation.numpy(), least) for side in sides
     )
-    everything = Pairs(of_source, of_target)
-    train, validation = everything.take(~is_validation), everything.take(is_validation)
-    none = everything.take(torch.zeros_like(is_validation))
+    all_pairs = Pairs(of_source, of_target)
+    train, validation = all_pairs.take(~is_validation), all_pairs.take(is_validation)
+    none = all_pairs.take(torch.zeros_like(is_validation))
     parts = (train, validation, none, source_vocabulary, target_vocabulary)
     return SentencePairs(*parts, tokenise, tokenise, str(path))
 

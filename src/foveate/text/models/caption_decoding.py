@@ -49,15 +49,17 @@ class CaptionDecoder:
         state = self.model.begin(a, 1)
         return _DecodingState(a, self.model.key(a), state.h[:, 0], state.c[:, 0])
 
-    def step(self, word: Tensor, at: _DecodingState) -> tuple[Tensor, _DecodingState]:
+    def step(self, word: Tensor, decoding: _DecodingState) -> tuple[Tensor, _DecodingState]:
         """Scores of the next word (n·k, V) after ``word`` (n·k,), and the next state."""
-        model, n = self.model, len(at.a)
-        y_in, h, c = word.view(n, -1, 1), at.h.view(n, -1, at.h.shape[1]), at.c
-        weights = model.attend(at.keys, h)
+        model, n = self.model, len(decoding.a)
+        y_in, h, c = word.view(n, -1, 1), decoding.h.view(n, -1, decoding.h.shape[1]), decoding.c
+        weights = model.attend(decoding.keys, h)
         position = position_read(weights, self.read_rule, None)
-        context = weights @ at.a if position is None else features_at(at.a, position)
+        context = weights @ decoding.a if position is None else features_at(decoding.a, position)
         embedded = model.from_word(nn.functional.embedding(y_in[..., 0], model.table))
         state = model.advance(embedded, context, State(h, c.view_as(h)))
         output = CaptionOutput(state.h[:, :, None], context[:, :, None], weights, weights)
         logits = model.logits(output, y_in).flatten(0, 2)
-        return logits, _DecodingState(at.a, at.keys, state.h.flatten(0, 1), state.c.flatten(0, 1))
+        return logits, _DecodingState(
+            decoding.a, decoding.keys, state.h.flatten(0, 1), state.c.flatten(0, 1)
+        )

@@ -27,7 +27,7 @@ class Decoder(Protocol):
 
     def steps(self, x: Tensor, mask: Tensor | None = None) -> Any: ...
 
-    def step(self, word: Tensor, at: Any) -> tuple[Tensor, Any]: ...
+    def step(self, word: Tensor, state: Any) -> tuple[Tensor, Any]: ...
 
 
 class Decoded(NamedTuple):
@@ -52,11 +52,11 @@ def greedy(model: Decoder, x: Tensor, mask: Tensor | None = None, *, most: int) 
         mask: True where there is a source word, shape (n, L); None where all are.
         most: At most so many words, END included.
     """
-    at, word = model.steps(x, mask), x.new_full((len(x),), START)
+    state, word = model.steps(x, mask), x.new_full((len(x),), START)
     over = torch.zeros(len(x), dtype=torch.bool)
     score, outputs = model.table.new_zeros(len(x)), []
     for _ in range(_positive(most)):
-        logits, at = model.step(word, at)
+        logits, state = model.step(word, state)
         best, word = _log_prob(logits).max(1)
         score += best.masked_fill(over, 0.0)
         outputs.append(word.masked_fill(over, PAD))
@@ -91,14 +91,14 @@ def beam_search(
         by_length: Whether ranks are divided by length.
     """
     n = len(x)
-    at = model.steps(x, mask).take(torch.arange(n).repeat_interleave(_positive(width)))
+    state = model.steps(x, mask).take(torch.arange(n).repeat_interleave(_positive(width)))
     # At first all hypotheses of a sentence are the same, so only one of them counts.
     score = model.table.new_full((n, width), -torch.inf)
     score[:, 0] = 0.0
     length, over = torch.zeros(n, width), torch.zeros(n, width, dtype=torch.bool)
     words = x.new_full((n, width, 1), START)
     for _ in range(_positive(most)):
-        logits, at = model.step(words[..., -1].flatten(), at)
+        logits, state = model.step(words[..., -1].flatten(), state)
         log_p = _log_prob(logits).view(n, width, -1)
         log_p[over] = -torch.inf
         log_p[..., PAD].masked_fill_(over, 0.0)  # how a finished hypothesis stays
@@ -110,7 +110,7 @@ def beam_search(
         score, length = total.flatten(1).gather(1, index), length.gather(1, parent)
         over = over.gather(1, parent) | (word == END) | score.isinf()
         words = torch.cat([words.take_along_dim(parent[..., None], 1), word[..., None]], -1)
-        at = at.take((torch.arange(n)[:, None] * width + parent).flatten())
+        state = state.take((torch.arange(n)[:, None] * width + parent).flatten())
         if bool(over.all()):
             break
     # topk sorts, so the first hypothesis is the best

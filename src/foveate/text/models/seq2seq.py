@@ -197,13 +197,13 @@ class Seq2Seq(nn.Module):
         h, last = self.encoder(x, self.table, mask)
         return Decoding(h, self.narrow(h), mask, last)
 
-    def step(self, word: Tensor, at: "Decoding") -> tuple[Tensor, "Decoding"]:
+    def step(self, word: Tensor, state: "Decoding") -> tuple[Tensor, "Decoding"]:
         """Scores of the next word (B, V) after ``word`` (B,), and the next state."""
         table = self.table if self.own is None else self.own
-        s, last = self.decoder(word[:, None], table, first=at.last)
-        alpha = self.attend(s, at.raw, at.mask)
-        context = self.context(Reading(at.h, s, alpha, at.mask))
-        return self.logits(context, s)[:, 0], replace(at, last=last)
+        s, last = self.decoder(word[:, None], table, first=state.last)
+        alpha = self.attend(s, state.raw, state.mask)
+        context = self.context(Reading(state.h, s, alpha, state.mask))
+        return self.logits(context, s)[:, 0], replace(state, last=last)
 
 
 @dataclass(frozen=True)

@@ -189,8 +189,8 @@ def proxy_evidence(proxy: Proxy, source: Tokens, target: Tokens) -> Tables:
     def read(batch: PairBatch) -> Tensor:
         scores = look_up(proxy.weight, batch.y[:, :-1]) @ look_up(proxy.table, batch.x).mT
         within = torch.arange(batch.x.shape[1])
-        at = torch.where(batch.mask, source.start[batch.rows][:, None] + within, 0)
-        return scores - total[at][:, None, :]
+        index = torch.where(batch.mask, source.start[batch.rows][:, None] + within, 0)
+        return scores - total[index][:, None, :]
 
     return _read(read, source, target)
 

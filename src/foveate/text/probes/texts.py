@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from foveate.metrics.ragged import equal_length_groups
 from foveate.records.record import Array
 from foveate.text.models.proxy import Proxy
 from foveate.text.models.reader import Reader, ReaderOutput, label_log_odds
@@ -69,8 +70,8 @@ def probe_texts(model: Reader, tokens: Tokens, y: Tensor, cells: int = CELLS) ->
     for rows in _batches_by_length(tokens.lengths, cells):
         ids, mask = tokens.padded(rows)
         output = model(ids, mask)
-        at = _flat(tokens, rows, mask)
-        alpha[at], gamma[at] = output.alpha[mask].float(), output.gamma[mask].float()
+        index = _flat(tokens, rows, mask)
+        alpha[index], gamma[index] = output.alpha[mask].float(), output.gamma[mask].float()
         logit[rows] = output.logit.float()
     for_label = label_log_odds(logit, y)
     right = for_label > 0 if model.classes == 2 else logit.argmax(1) == y
@@ -121,13 +122,8 @@ def word_evidence(model: Proxy) -> Array:
 
 
 def _batches_by_length(lengths: Tensor, cells: int) -> Iterator[Tensor]:
-    """Rows of similar length, the longest first, at most ``cells`` padded positions per batch."""
-    order = lengths.argsort(descending=True, stable=True)
-    done = 0
-    while done < len(order):
-        step = max(1, cells // int(lengths[order[done]]))
-        yield order[done : done + step]
-        done += step
+    rows = np.arange(len(lengths))
+    return map(torch.from_numpy, equal_length_groups(lengths.numpy(), rows, cells))
 
 
 def _flat(tokens: Tokens, rows: Tensor, mask: Tensor) -> Tensor:

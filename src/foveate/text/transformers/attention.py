@@ -76,12 +76,12 @@ class AttentionRecorder:
     """Attention weights recorded by :func:`record_attention`.
 
     Args:
-        places: Kind and layer of every attention module, by its identity.
+        modules: Kind and layer of every attention module, by its identity.
         weights: Attention of the last call, by kind: one tensor (B, H, T, L) a layer.
         forcing: Attention to use instead; None: the model's own.
     """
 
-    places: Mapping[int, tuple[Kind, int]]
+    modules: Mapping[int, tuple[Kind, int]]
     weights: dict[Kind, dict[int, Tensor]] = field(default_factory=dict)
     forcing: Forcing | None = None
     forced: int = 0
@@ -167,9 +167,9 @@ def _attention(
         raise FoveateError(f"{type(module).__name__} has no eager attention in its file")
     output, weights = eager(module, query, key, value, attention_mask, **keywords)
     recorder = _RECORDER.get()
-    if recorder is None or id(module) not in recorder.places:
+    if recorder is None or id(module) not in recorder.modules:
         return output, weights
-    kind, layer = recorder.places[id(module)]
+    kind, layer = recorder.modules[id(module)]
     if recorder.forcing is not None and recorder.forcing.kind == kind:
         attention = weights
         weights = recorder.forcing.applied(attention, layer)

@@ -65,8 +65,8 @@ class Splitter:
             sample = next((word for word in words if self._encoded(word, special=False)), "")
             inner, complete = (self._encoded(sample, special=flag) for flag in (False, True))
             starts = range(len(complete) - len(inner) + 1)
-            at = next((k for k in starts if complete[k : k + len(inner)] == inner), 0)
-            self._special = complete[:at], complete[at + len(inner) :]
+            start = next((k for k in starts if complete[k : k + len(inner)] == inner), 0)
+            self._special = complete[:start], complete[start + len(inner) :]
         return self._special
 
     def _encoded(self, text: str, *, special: bool) -> list[int]:

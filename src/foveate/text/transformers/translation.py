@@ -96,13 +96,13 @@ def read_attention(
     grids: list[Any] = []
     with record_attention(model) as recorder:
         for start in range(0, len(pairs), TOGETHER):
-            some = pairs[start : start + TOGETHER]
-            _run(model, *_padded(model, some))
+            batch = pairs[start : start + TOGETHER]
+            _run(model, *_padded(model, batch))
             alpha = recorder.of("cross")
             alpha = alpha.mean(0) if layer is None else alpha[_index(layer, len(alpha), "layer")]
             heads = alpha.shape[1]
             alpha = alpha.mean(1) if head is None else alpha[:, _index(head, heads, "head")]
-            grids += [_by_words(a, pair) for a, pair in zip(alpha, some, strict=True)]
+            grids += [_by_words(a, pair) for a, pair in zip(alpha, batch, strict=True)]
     return Tables.of(grids)
 
 
@@ -166,10 +166,10 @@ def right_words(model: Any, pairs: Sequence[PiecePair]) -> float:
     """Share of target pieces that get the largest probability with the true ones before them."""
     right = total = 0
     for start in range(0, len(pairs), TOGETHER):
-        some = pairs[start : start + TOGETHER]
-        x, mask, y = _padded(model, some)
+        batch = pairs[start : start + TOGETHER]
+        x, mask, y = _padded(model, batch)
         best = _run(model, x, mask, y).argmax(-1)
-        lengths = torch.tensor([len(pair.target.ids) for pair in some])
+        lengths = torch.tensor([len(pair.target.ids) for pair in batch])
         real = torch.arange(y.shape[1]) < lengths[:, None]
         right, total = right + int((best == y)[real].sum()), total + int(real.sum())
     return right / total

@@ -137,12 +137,12 @@ class ClosedGradients:
                     update(grad)
                 total.add_(program.losses().sum(0), alpha=bags)
                 return
-            parts = [_members(window, some) for some, _ in programs]
+            parts = [_members(window, member_ids) for member_ids, _ in programs]
             for k in range(count):
-                for (some, program), part in zip(programs, parts, strict=True):
+                for (member_ids, program), part in zip(programs, parts, strict=True):
                     program.load(_step(part, k))
                     program.run(0)
-                    total[some].add_(program.losses()[0], alpha=bags)
+                    total[member_ids].add_(program.losses()[0], alpha=bags)
                 update(grad)
 
     def _group(self, window: Batch) -> int:
@@ -166,9 +166,19 @@ class ClosedGradients:
             size = self._group(window)
             groups = [slice(start, start + size) for start in range(0, len(flat), size)]
             self._programs[key] = [
-                (some, _Program(self._networks, objective, x, flat[some], grad[some], self._memory))
-                for some in groups
-                for x in (_members(window, some).x,)
+                (
+                    member_ids,
+                    _Program(
+                        self._networks,
+                        objective,
+                        x,
+                        flat[member_ids],
+                        grad[member_ids],
+                        self._memory,
+                    ),
+                )
+                for member_ids in groups
+                for x in (_members(window, member_ids).x,)
             ]
         return self._programs[key]
 

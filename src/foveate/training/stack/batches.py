@@ -147,8 +147,8 @@ class MemberBags:
         """Ask for the bags at ``rows`` (S', B) of members ahead, where they are in a file."""
         if isinstance(self._source, Banks) and self._source.mapped:
             sets = torch.zeros_like(members) if self.shared else members
-            at = rows + self.n * sets[:, None]
-            self._source.prefetch(at, self.masks(rows, members))
+            bags = rows + self.n * sets[:, None]
+            self._source.prefetch(bags, self.masks(rows, members))
 
     def lengths(self, rows: Tensor, members: Tensor) -> Tensor:
         """How many columns the bags at ``rows`` (S', B) of members use, shape (S', B)."""
@@ -182,10 +182,10 @@ class MemberBags:
             reuse: Whether a large batch may overwrite the previous one that was requested with
                 this option.
         """
-        everyone = torch.arange(self.size, device=self.device)
-        member_ids = everyone if members is None else members
+        all_members = torch.arange(self.size, device=self.device)
+        member_ids = all_members if members is None else members
         sets = torch.zeros_like(member_ids) if self.shared else member_ids
-        at = rows + self.n * sets[:, None]
+        bags = rows + self.n * sets[:, None]
         mask = self.masks(rows, member_ids)
         used = self.m if first is None else first
         if mask is not None:
@@ -194,10 +194,10 @@ class MemberBags:
                 used = int(mask.flatten(0, 1).any(0).nonzero()[-1]) + 1
                 mask = mask[..., :used]
         buffer = self._buffer if reuse else None
-        x = self._source.segments(BatchRequest(sets, at, used, whole, self.chunk, buffer))
-        z = gather_rows(self.z, at)[..., :used] if with_z and self.z is not None else None
-        weight = None if self.weight is None else gather_rows(self.weight, at)
-        return Batch(x, gather_rows(self.y, at), z, mask, aux, weight)
+        x = self._source.segments(BatchRequest(sets, bags, used, whole, self.chunk, buffer))
+        z = gather_rows(self.z, bags)[..., :used] if with_z and self.z is not None else None
+        weight = None if self.weight is None else gather_rows(self.weight, bags)
+        return Batch(x, gather_rows(self.y, bags), z, mask, aux, weight)
 
     def mean(self, loss: Tensor, rows: Tensor, members: Tensor) -> Tensor:
         """The weighted mean of losses (S', B) of the bags at ``rows`` of members, shape (S',)."""
@@ -221,18 +221,18 @@ class MemberBags:
             numbers = self.size * size * self.m * prod(self.segment_shape)
             at_once = size * max(1, MAX_CUT // numbers)
             used = rows if whole == rows.shape[1] else rows[:, :whole]
-            for some in (used,) if whole <= at_once else used.split(at_once, 1):
-                at = some if self._first is None else some + self._first
-                y = self._labels.index_select(0, at.flatten()).view(self.size, -1, size)
-                x = self._source.narrow_segments(at, size, self._buffer)
+            for step_rows in (used,) if whole <= at_once else used.split(at_once, 1):
+                bags = step_rows if self._first is None else step_rows + self._first
+                y = self._labels.index_select(0, bags.flatten()).view(self.size, -1, size)
+                x = self._source.narrow_segments(bags, size, self._buffer)
                 yield Batch(x, y.transpose(0, 1))
         if whole < rows.shape[1]:
             steps = rows[:, whole:].split(size, 1)
-            everyone = torch.arange(self.size, device=self.device)
-            for some, following in zip_longest(steps, steps[1:]):
+            all_members = torch.arange(self.size, device=self.device)
+            for step_rows, following in zip_longest(steps, steps[1:]):
                 if following is not None:
-                    self.prefetch(following, everyone)
-                batch = self.batch(some, with_z=False, trim=True, reuse=True)
+                    self.prefetch(following, all_members)
+                batch = self.batch(step_rows, with_z=False, trim=True, reuse=True)
                 yield batch.map(lambda value: value.unsqueeze(0))
 
     @property

@@ -44,7 +44,7 @@ class BatchRequest(NamedTuple):
 
     Args:
         sets: The set of bags of each member, shape (S',).
-        at: Their bags, counted through all sets, shape (S', B).
+        bags: Their bags, counted through all sets, shape (S', B).
         used: How many segments of each bag, from the first on.
         whole: Whether a bank smaller than these bags is passed as a whole with an index.
         chunk: How many segments are read from the bank at a time; None for all.
@@ -52,7 +52,7 @@ class BatchRequest(NamedTuple):
     """
 
     sets: Tensor
-    at: Tensor
+    bags: Tensor
     used: int
     whole: bool
     chunk: int | None
@@ -71,15 +71,15 @@ class Dense:
 
     def segments(self, request: BatchRequest) -> Segments:
         """The segments of the requested bags, shape (S', B, used, *)."""
-        some = request.used < self.x.shape[2]
+        shortened = request.used < self.x.shape[2]
         # The segments of one bag, and usually those of bags read in order, need no copy.
-        if request.at.numel() == 1 or (
-            len(request.at) == 1 and request.buffer is None and not some
+        if request.bags.numel() == 1 or (
+            len(request.bags) == 1 and request.buffer is None and not shortened
         ):
-            return _fast_layout(rows_at(self._rows, request.at)[:, :, : request.used])
-        if some:
-            return _fast_layout(gather_rows(self.x[:, :, : request.used], request.at))
-        return _fast_layout(gather_rows(self.x, request.at, request.buffer))
+            return _fast_layout(rows_at(self._rows, request.bags)[:, :, : request.used])
+        if shortened:
+            return _fast_layout(gather_rows(self.x[:, :, : request.used], request.bags))
+        return _fast_layout(gather_rows(self.x, request.bags, request.buffer))
 
     @property
     def narrow(self) -> bool:
@@ -87,16 +87,16 @@ class Dense:
         shape = self.x.shape[3:]
         return len(shape) > 0 and shape.numel() < NARROW_WIDTH and self.x.is_floating_point()
 
-    def narrow_segments(self, at: Tensor, size: int, buffer: Buffer) -> Tensor:
+    def narrow_segments(self, bags: Tensor, size: int, buffer: Buffer) -> Tensor:
         """The segments of k steps of ``size`` bags, (k, S, size, m, *), with contiguous bags.
 
         Args:
-            at: Bags of each member, counted through all sets, shape (S, k · size).
+            bags: Bags of each member, counted through all sets, shape (S, k · size).
             size: Bags per step.
             buffer: Memory to reuse.
         """
-        shape = (len(at), -1, size, *self.x.shape[2:])
-        x = self._rows.index_select(0, at.flatten()).view(shape)  # (S, k, size, m, *)
+        shape = (len(bags), -1, size, *self.x.shape[2:])
+        x = self._rows.index_select(0, bags.flatten()).view(shape)  # (S, k, size, m, *)
         axes = (1, 0, *range(x.dim() - 1, 1, -1))
         permuted = x.permute(axes)
         back = (0, 1, *axes[2:])
@@ -126,7 +126,7 @@ class Banks:
 
     def segments(self, request: BatchRequest) -> Segments:
         """The segments of the requested bags, dense or as an index into a bank."""
-        sets, index = request.sets, gather_rows(self.index, request.at)[..., : request.used]
+        sets, index = request.sets, gather_rows(self.index, request.bags)[..., : request.used]
         note_read(self.bank[0], index.numel())
         whole = request.whole and not self.mapped
         if request.chunk is not None or (whole and self.length < index[0].numel()):
@@ -137,13 +137,13 @@ class Banks:
         if whole and not self.bank.is_floating_point() and self.bank.dtype != torch.uint8:
             return _once_each(self.bank, banks, index)
         rows = index + self.length * banks[:, None, None]
-        if request.at.numel() == 1:
+        if request.bags.numel() == 1:
             return _fast_layout(rows_at(self.bank.flatten(0, 1), rows))
         return _fast_layout(gather_rows(self.bank, rows, request.buffer))
 
-    def prefetch(self, at: Tensor, mask: Tensor | None) -> None:
+    def prefetch(self, bags: Tensor, mask: Tensor | None) -> None:
         """Ask for the rows of a mapped bank that bags at (S', B) will need."""
-        index = gather_rows(self.index, at)
+        index = gather_rows(self.index, bags)
         prefetch(self.bank[0], index if mask is None else index[mask])
 
 
@@ -163,14 +163,14 @@ def source(sets: list[Segments], dtype: torch.dtype, device: torch.device) -> De
     return Banks(banks, dtype, device)
 
 
-def gather_rows(sets: Tensor, at: Tensor, buffer: Buffer | None = None) -> Tensor:
+def gather_rows(sets: Tensor, bags: Tensor, buffer: Buffer | None = None) -> Tensor:
     """Rows of the concatenated sets (sets, n, *) at an index (S, …), shape (S, …, *)."""
-    rows, index = sets.flatten(0, 1), at.flatten()
+    rows, index = sets.flatten(0, 1), bags.flatten()
     shape = (len(index), *rows.shape[1:])
     if buffer is None or prod(shape) < LARGE:
-        return rows.index_select(0, index).unflatten(0, at.shape)
+        return rows.index_select(0, index).unflatten(0, bags.shape)
     filled = torch.index_select(rows, 0, index, out=buffer.of(shape, rows))
-    return filled.unflatten(0, at.shape)
+    return filled.unflatten(0, bags.shape)
 
 
 def _stack(parts: list[Tensor]) -> Tensor:

@@ -5,7 +5,6 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, ClassVar
 
-import numpy as np
 from pydantic import Field
 
 from foveate.jobs.experiment import EXPERIMENTS, Records, Scale, Work
@@ -16,7 +15,7 @@ from foveate.studies.beyond.diagnosis.cells import diagnosis_cells
 from foveate.studies.beyond.diagnosis.corpora import available_corpora, diagnosed_corpus
 from foveate.studies.beyond.diagnosis.training import Condition, condition_training, predicted
 from foveate.studies.published import Reproduction
-from foveate.text.loop import follow
+from foveate.text.loop import even_steps, follow
 from foveate.types import StepProgress
 
 __all__ = ["Diagnosed", "DiagnosisSettings", "conditions"]
@@ -112,8 +111,8 @@ def _part(
     settings: DiagnosisSettings, task: Condition, checkpoint: Path, progress: StepProgress
 ) -> Record:
     """Diagnose one condition, then train every seed until it has learnt."""
-    at = np.unique([*range(0, settings.steps + 1, settings.every), settings.steps]).tolist()
+    steps = even_steps(settings.steps, settings.every)
     members = [partial(condition_training, settings, task, seed) for seed in range(settings.seeds)]
-    record = follow(members, at, checkpoint=checkpoint, report=progress)
+    record = follow(members, steps, checkpoint=checkpoint, report=progress)
     final, forecast = predicted(task, settings.diagnosed)
     return Record(record.t, record.values, final, {"condition": task.name, "said": forecast})

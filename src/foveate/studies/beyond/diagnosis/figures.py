@@ -119,9 +119,9 @@ def _with_columns(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """One label for points at the same position."""
     labels: dict[tuple[float, float], dict[str, Any]] = {}
     for point in points:
-        at = (round(point["x"], 9), point["y"])
-        same = labels.get(at)
-        labels[at] = {**point, "name": f"{same['name']}, {point['name']}"} if same else point
+        point_key = (round(point["x"], 9), point["y"])
+        same = labels.get(point_key)
+        labels[point_key] = {**point, "name": f"{same['name']}, {point['name']}"} if same else point
     return list(labels.values())
 
 

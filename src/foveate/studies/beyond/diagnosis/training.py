@@ -48,15 +48,15 @@ class Condition:
         """Number of ids, marks included."""
         return self.words * self.sets + len(MARKS)
 
-    def draw(self, n: int, chance: torch.Generator) -> Tensor:
+    def draw(self, n: int, rng: torch.Generator) -> Tensor:
         """n sequences, shape (n, k).
 
         Example:
             >>> Condition("of 9", 3, 9).draw(2, generator("doctest")).shape
             torch.Size([2, 3])
         """
-        keys = torch.rand(n, self.words, generator=chance, dtype=torch.float64)
-        offset = self.words * torch.randint(self.sets, (n, 1), generator=chance)
+        keys = torch.rand(n, self.words, generator=rng, dtype=torch.float64)
+        offset = self.words * torch.randint(self.sets, (n, 1), generator=rng)
         return keys.argsort(1)[:, : self.length] + offset + len(MARKS)
 
 

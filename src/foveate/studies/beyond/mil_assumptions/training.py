@@ -61,8 +61,8 @@ def train_part(
 
 
 def _bags(settings: "MilAssumptionsSettings", kind: Kind, name: str, n: int, seed: int) -> Bag:
-    chance = generator("mil-assumptions", kind, name, seed)
-    return mil_bags(kind, n=n, m=settings.m, reversed=SETS[name], generator=chance)
+    rng = generator("mil-assumptions", kind, name, seed)
+    return mil_bags(kind, n=n, m=settings.m, reversed=SETS[name], generator=rng)
 
 
 def _paradigm(method: str) -> Paradigm:

@@ -68,16 +68,18 @@ def auc_chart(rows: list[dict[str, Any]], sizes: list[int]) -> Any:
     panels = []
     for n in chosen:
         selected = [row for row in rows if row["bags"] == n]
-        flat = alt.Chart().mark_rule(strokeWidth=1.8)
-        flat = flat.encode(x="bag_auc_low:Q", x2="bag_auc_high:Q", y=y, color=colour_encoding)
-        tall = alt.Chart().mark_rule(strokeWidth=1.8)
-        tall = tall.encode(
+        x_interval = alt.Chart().mark_rule(strokeWidth=1.8)
+        x_interval = x_interval.encode(
+            x="bag_auc_low:Q", x2="bag_auc_high:Q", y=y, color=colour_encoding
+        )
+        y_interval = alt.Chart().mark_rule(strokeWidth=1.8)
+        y_interval = y_interval.encode(
             x=x, y="segment_auroc_low:Q", y2="segment_auroc_high:Q", color=colour_encoding
         )
         dot = alt.Chart().mark_point(filled=True, size=110, opacity=1)
         dot = dot.encode(x=x, y=y, color=colour_encoding, shape=_shape(methods))
         spread = [row for row in selected if row["bag_auc_low"] is not None]
-        lines = [with_rows(flat, spread), with_rows(tall, spread)] if spread else []
+        lines = [with_rows(x_interval, spread), with_rows(y_interval, spread)] if spread else []
         layers = alt.layer(*lines, with_rows(dot, selected))
         panels.append(
             layers.properties(

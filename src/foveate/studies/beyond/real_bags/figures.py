@@ -25,8 +25,8 @@ def figures(_: object, records: Records) -> Mapping[str, Any]:
     for name, real_set in SETS.items():
         auc = {
             method: float(np.mean(numbers))
-            for (owner, method, measure), numbers in values.items()
-            if owner == name and measure == "bag AUC"
+            for (set_name, method, measure), numbers in values.items()
+            if set_name == name and measure == "bag AUC"
         }
         baselines = [auc[method] for method in BASELINES if method in auc]
         if MIXTURE in auc and baselines:

@@ -190,8 +190,8 @@ def documents(n: int, split: str = "validation") -> Collection:
 
 def _relation(sentences: Any, claim: Any) -> Array:
     """What each sentence and the claim have in common, from sparse TF-IDF rows, shape (m, 6)."""
-    at = claim.indices
-    has = (sentences[:, at] > 0).toarray().astype(float)
+    rows = claim.indices
+    has = (sentences[:, rows] > 0).toarray().astype(float)
     weight = claim.data / claim.data.sum()
     whole = has.max(0)
     return np.column_stack(
@@ -201,7 +201,7 @@ def _relation(sentences: Any, claim: Any) -> Array:
             has @ weight,
             np.full(len(has), whole.mean()),
             np.full(len(has), whole @ weight),
-            np.full(len(has), len(at)),
+            np.full(len(has), len(rows)),
         ]
     ).astype(np.float32)
 

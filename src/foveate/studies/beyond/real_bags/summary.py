@@ -53,8 +53,8 @@ def real_cells(records: Records) -> list[Cell]:
     cells = [
         cell((SETS[name].title, method, measure), "", np.array(numbers))
         for name in order
-        for (owner, method, measure), numbers in values.items()
-        if owner == name
+        for (set_name, method, measure), numbers in values.items()
+        if set_name == name
     ]
     return [*cells, *mean_cells(values)]
 

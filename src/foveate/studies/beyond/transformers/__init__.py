@@ -6,16 +6,13 @@ forcing the cross-attention of all heads onto one word.
 
 from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 from typing import Annotated, ClassVar
 
 from pydantic import Field
 
 from foveate.jobs.experiment import EXPERIMENTS, Experiment, Scale, Work
 from foveate.papers import PAPERS, Paper
-from foveate.records.record import Record
 from foveate.settings import AtLeastTwo, Count, Positive, Settings
-from foveate.types import StepProgress
 
 __all__ = ["TASKS", "TransformerSettings", "Transformers"]
 
@@ -104,23 +101,11 @@ class Transformers(Experiment):
     }  # fmt: skip
 
     def parts(self, settings: TransformerSettings) -> Mapping[str, Work]:
+        from foveate.studies.beyond.transformers.training import train_copies, train_pairs
+
         copies = {
-            f"{kind}-{heads}": partial(_copies, settings, kind, heads)
+            f"{kind}-{heads}": partial(train_copies, settings, kind, heads)
             for heads in settings.heads
             for kind in TASKS
         }
-        return {**copies, "pairs": partial(_pairs, settings)}
-
-
-def _copies(
-    settings: TransformerSettings, kind: str, heads: int, checkpoint: Path, progress: StepProgress
-) -> Record:
-    from foveate.studies.beyond.transformers.training import train_copies
-
-    return train_copies(settings, kind, heads, checkpoint, progress)
-
-
-def _pairs(settings: TransformerSettings, checkpoint: Path, progress: StepProgress) -> Record:
-    from foveate.studies.beyond.transformers.training import train_pairs
-
-    return train_pairs(settings, checkpoint, progress)
+        return {**copies, "pairs": partial(train_pairs, settings)}

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from foveate.jobs.experiment import Records
-from foveate.metrics.intervals import mean_interval
+from foveate.metrics.intervals import Interval, mean_interval
 from foveate.records.findings import Finding, Verdict
 from foveate.records.record import Record
 from foveate.studies.snell21.copying.findings import first_above
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["findings", "first_half"]
 
 HALF = 0.5
+NOTHING = Interval(float("nan"), None, None)  # where no seed has learnt
 
 
 def findings(settings: "TransformerSettings", records: Records) -> list[Finding]:
@@ -82,13 +83,11 @@ def _order(settings: "TransformerSettings", records: Records) -> Finding:
         verdict = "holds"
     elif len(gap) and (gap > 0).mean() > HALF and not (gap < 0).any():
         verdict = "holds in part"
-    mean = mean_interval(gap) if len(gap) else None
+    mean = mean_interval(gap) if len(gap) else NOTHING
     return Finding(
-        claim="transformers:C2",
-        verdict=verdict,
-        effect=float("nan") if mean is None else mean.mean,
-        low=None if mean is None else mean.low,
-        high=None if mean is None else mean.high,
+        "transformers:C2",
+        verdict,
+        *mean,
         measure="steps by which β reaches one half before α does",
         summary=f"{int((gap > 0).sum())} of {len(gap)} seeds that learnt: β first; "
         f"{int((gap < 0).sum())}: α first; {int((gap == 0).sum())}: at the same measurement "
@@ -108,16 +107,14 @@ def _agreement(settings: "TransformerSettings", records: Records) -> Finding:
         verdict = "holds"
     elif len(end) and end.mean() >= HALF:
         verdict = "holds in part"
-    mean = mean_interval(end, within=(0, 1)) if len(end) else None
+    mean = mean_interval(end, within=(0, 1)) if len(end) else NOTHING
     starts = ", ".join(f"{value:.2f}" for value in a[0])
     ends = ", ".join(f"{value:.2f}" for value in end)
     level = f"{record.values['chance'][0].mean():.2f}"
     return Finding(
-        claim="transformers:C3",
-        verdict=verdict,
-        effect=float("nan") if mean is None else mean.mean,
-        low=None if mean is None else mean.low,
-        high=None if mean is None else mean.high,
+        "transformers:C3",
+        verdict,
+        *mean,
         measure="fair A(α, β) at the end, 40-of-60 with one head",
         summary=f"A(α, β) of {int(done.sum())} of {len(done)} seeds that learnt: {starts} at step "
         f"0, {ends} at the end; chance {level}.",

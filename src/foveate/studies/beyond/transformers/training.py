@@ -13,7 +13,7 @@ from foveate.randomness import generator
 from foveate.records.record import Record
 from foveate.text.corpora import Pairs, SentencePairs, load_pairs
 from foveate.text.corpora.copying import copying, word_count
-from foveate.text.loop import MemberTraining, built, follow
+from foveate.text.loop import MemberTraining, built, even_steps, follow
 from foveate.text.probes.pairs import append_end
 from foveate.text.statistics.pair_tables import Tables
 from foveate.text.tokens import END, MARKS, PAD, START
@@ -43,9 +43,9 @@ def train_copies(
 ) -> Record:
     """Train every seed on one copy task."""
     members = [partial(_copy_training, settings, kind, heads, k) for k in range(settings.seeds)]
-    at = _steps(settings.steps, settings.every)
+    steps = even_steps(settings.steps, settings.every)
     meta = {"kind": kind, "heads": heads}
-    return follow(members, at, checkpoint=checkpoint, report=progress, meta=meta)
+    return follow(members, steps, checkpoint=checkpoint, report=progress, meta=meta)
 
 
 def train_pairs(
@@ -56,14 +56,9 @@ def train_pairs(
         settings.pairs, unit="words", train=settings.train_pairs, least=settings.least
     )
     members = [partial(_pair_training, settings, data, seed) for seed in range(settings.pair_seeds)]
-    at = _steps(settings.pair_steps, settings.pair_every)
+    steps = even_steps(settings.pair_steps, settings.pair_every)
     meta = {"pairs": settings.pairs, **data.counts}
-    return follow(members, at, checkpoint=checkpoint, report=progress, meta=meta)
-
-
-def _steps(steps: int, every: int) -> list[int]:
-    steps_measured: list[int] = np.unique([*range(0, steps + 1, every), steps]).tolist()
-    return steps_measured
+    return follow(members, steps, checkpoint=checkpoint, report=progress, meta=meta)
 
 
 def _copy_training(
@@ -80,8 +75,8 @@ def _copy_training(
     ]
 
     def loss(step: int) -> Tensor:
-        chance = generator("copies to learn", kind, seed, step)
-        x, y = copying(kind, settings.batch, chance, settings.length)
+        rng = generator("copies to learn", kind, seed, step)
+        x, y = copying(kind, settings.batch, rng, settings.length)
         scores = model(input_ids=x, decoder_input_ids=_before(y), use_cache=False).logits
         return nn.functional.cross_entropy(scores.flatten(0, 1), y.flatten())
 
@@ -115,10 +110,10 @@ def _pair_training(
     rows = _readable(held_out, settings.probed_pairs)
 
     def loss(step: int) -> Tensor:
-        chance = generator("pairs to learn", settings.pairs, seed, step)
-        some = fits[torch.randint(len(fits), (settings.batch,), generator=chance)]
-        x, mask = pairs.source.padded(some)
-        y, real = target.padded(some)
+        rng = generator("pairs to learn", settings.pairs, seed, step)
+        indices = fits[torch.randint(len(fits), (settings.batch,), generator=rng)]
+        x, mask = pairs.source.padded(indices)
+        y, real = target.padded(indices)
         scores = model(
             input_ids=x,
             attention_mask=mask.long(),
@@ -148,8 +143,8 @@ def _agreement(alpha: Tables, beta: Tables) -> dict[str, Array]:
 
 def _readable(pairs: Pairs, count: int) -> list[PiecePair]:
     """The first pairs of 4 to 30 words, END behind the target."""
-    fine = ((pairs.lengths >= 4) & (pairs.lengths <= 30)).all(1).nonzero().flatten().tolist()
-    chosen = (fine or list(range(len(pairs))))[:count]
+    usable = ((pairs.lengths >= 4) & (pairs.lengths <= 30)).all(1).nonzero().flatten().tolist()
+    chosen = (usable or list(range(len(pairs))))[:count]
     return [
         PiecePair(
             PiecePair.of_ids(pairs.source[i], []).source,

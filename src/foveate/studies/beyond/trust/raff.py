@@ -27,38 +27,38 @@ def unit_test(kind: str, n: int, seed: int, *, swapped: bool = False, more: int 
         swapped: Whether they are drawn as in the test that breaks models.
         more: Further background segments of each bag, which the original does not have.
     """
-    chance = generator("unit test", kind, swapped, seed, *([more] if more else []))
+    rng = generator("unit test", kind, swapped, seed, *([more] if more else []))
     y = torch.arange(n) % 2
-    bags = [_bag(kind, bool(label), swapped, more, chance) for label in y]
+    bags = [_bag(kind, bool(label), swapped, more, rng) for label in y]
     return pad([x for x, _ in bags], y, [z for _, z in bags])
 
 
 def _bag(
-    kind: str, positive: bool, swapped: bool, more: int, chance: torch.Generator
+    kind: str, positive: bool, swapped: bool, more: int, rng: torch.Generator
 ) -> tuple[Tensor, Tensor]:
-    count = 1 + int(torch.randint(3, (1,), generator=chance))
+    count = 1 + int(torch.randint(3, (1,), generator=rng))
     parts: list[Tensor] = []
     evidence = 0
     if kind == "single":
         if positive:
-            wide = torch.rand(count, 1, generator=chance) < 0.5
-            drawn = torch.randn(count, WIDTH, generator=chance)
+            wide = torch.rand(count, 1, generator=rng) < 0.5
+            drawn = torch.randn(count, WIDTH, generator=rng)
             parts, evidence = [torch.where(wide, 3 * drawn, 1 + drawn)], count
     elif positive:
         pairs = count if kind == "multi" else 1
-        parts = [_near(2.0, pairs, chance), _near(3.0, pairs, chance)]
+        parts = [_near(2.0, pairs, rng), _near(3.0, pairs, rng)]
         evidence = 2 * pairs
     else:
-        many = 35 + int(torch.randint(10, (1,), generator=chance)) if swapped else 1
-        centre = 2.0 + float(kind == "multi") * float(torch.randint(2, (1,), generator=chance))
-        parts = [_near(centre, many if kind == "frequency" else 1, chance)]
+        many = 35 + int(torch.randint(10, (1,), generator=rng)) if swapped else 1
+        centre = 2.0 + float(kind == "multi") * float(torch.randint(2, (1,), generator=rng))
+        parts = [_near(centre, many if kind == "frequency" else 1, rng)]
     if kind != "frequency" and positive == swapped:
-        parts.append(_near(-10.0, 1, chance))
-    background = 10 if kind == "single" else 1 + int(torch.randint(9, (1,), generator=chance))
-    parts.append(torch.randn(background + more, WIDTH, generator=chance))
+        parts.append(_near(-10.0, 1, rng))
+    background = 10 if kind == "single" else 1 + int(torch.randint(9, (1,), generator=rng))
+    parts.append(torch.randn(background + more, WIDTH, generator=rng))
     x = torch.cat(parts)
     return x, (torch.arange(len(x)) < evidence) & positive
 
 
-def _near(centre: float, count: int, chance: torch.Generator) -> Tensor:
-    return centre + 0.1 * torch.randn(count, WIDTH, generator=chance)
+def _near(centre: float, count: int, rng: torch.Generator) -> Tensor:
+    return centre + 0.1 * torch.randn(count, WIDTH, generator=rng)

@@ -32,16 +32,16 @@ def birds(species: int, seed: int) -> TrainTestBags:
     x = np.stack([segments[f"x{k}"] for k in range(38)], 1).astype(np.float32)
     x = (x - x.mean(0)) / (x.std(0) + 1e-6)
     names = [name for name in bags if name.startswith("species_")]
-    audible = np.stack([bags[name] for name in names], 1).astype(bool)
+    present = np.stack([bags[name] for name in names], 1).astype(bool)
     column = names.index(f"species_{species}")
     rows = {bag: np.flatnonzero(segments["bag"] == bag) for bag in bags["bag"]}
     parts: list[Any] = []
-    for half in split_in_half(len(audible), "birds", seed):
+    for half in split_in_half(len(present), "birds", seed):
         bag_segments = [rows[bags["bag"][i]] for i in half]
         z = [torch.from_numpy(segments["segment_label"][r] == species) for r in bag_segments]
-        y = torch.from_numpy(audible[half, column].astype(np.int64))
+        y = torch.from_numpy(present[half, column].astype(np.int64))
         parts.append(pad([torch.from_numpy(x[r]) for r in bag_segments], y, z))
-        parts.append(np.delete(audible[half], column, 1))
+        parts.append(np.delete(present[half], column, 1))
     return parts[0], parts[2], parts[1], parts[3]
 
 
@@ -70,12 +70,12 @@ def hockey_posts(n: int, seed: int) -> TrainTestBags:
     vectors = _latent([pools[0][0], pools[0][1]], [pools[1][0], pools[1][1]])
     parts = []
     for (background, hockey), size, name in zip(vectors, (n, n // 2), ("a", "b"), strict=True):
-        chance = generator("second trust study", "hockey posts", name, seed)
+        rng = generator("second trust study", "hockey posts", name, seed)
         y = torch.arange(size) % 2
-        x = background[torch.randint(len(background), (size, 8), generator=chance)]
-        count = 1 + torch.randint(3, (size, 1), generator=chance)
-        z = (torch.rand(size, 8, generator=chance).argsort(1) < count) & (y == 1)[:, None]
-        x[z] = hockey[torch.randint(len(hockey), (int(z.sum()),), generator=chance)]
+        x = background[torch.randint(len(background), (size, 8), generator=rng)]
+        count = 1 + torch.randint(3, (size, 1), generator=rng)
+        z = (torch.rand(size, 8, generator=rng).argsort(1) < count) & (y == 1)[:, None]
+        x[z] = hockey[torch.randint(len(hockey), (int(z.sum()),), generator=rng)]
         parts.append(Bag(x, y, z))
     return parts[0], parts[1], None, None
 
@@ -90,17 +90,15 @@ def news(n: int, seed: int) -> TrainTestBags:
         pools.append([texts[labels == k].tolist() for k in range(4)])
     parts = []
     for pool, size, name in zip(_latent(*pools), (n, n // 2), ("a", "b"), strict=True):
-        chance = generator("second trust study", "news", name, seed)
+        rng = generator("second trust study", "news", name, seed)
         y = torch.arange(size) % 3
-        x = pool[0][torch.randint(len(pool[0]), (size, 10), generator=chance)]
-        position = torch.randint(10, (size,), generator=chance)
+        x = pool[0][torch.randint(len(pool[0]), (size, 10), generator=rng)]
+        position = torch.randint(10, (size,), generator=rng)
         z = torch.zeros(size, 10, dtype=torch.bool)
         z[torch.arange(size), position] = True
         for i in range(size):
             class_pool = pool[1 + int(y[i])]
-            x[i, position[i]] = class_pool[
-                int(torch.randint(len(class_pool), (1,), generator=chance))
-            ]
+            x[i, position[i]] = class_pool[int(torch.randint(len(class_pool), (1,), generator=rng))]
         parts.append(Bag(x, y, z))
     return parts[0], parts[1], None, None
 
@@ -152,8 +150,8 @@ def sentiment(n: int) -> TrainTestBags:
     parts = []
     for table in tables:
         graded = np.flatnonzero(np.asarray(table["binary_label"]) >= 0)
-        chance = generator("trust study", "sentiment")  # the file is in order of films
-        rows = graded[torch.randperm(len(graded), generator=chance)[:n].numpy()].tolist()
+        rng = generator("trust study", "sentiment")  # the file is in order of films
+        rows = graded[torch.randperm(len(graded), generator=rng)[:n].numpy()].tolist()
         m = max(len(table["tokens"][i]) for i in rows)
         index, z = np.zeros((len(rows), m), np.int64), np.zeros((len(rows), m), bool)
         mask, y = z.copy(), np.array([int(table["binary_label"][i]) for i in rows])

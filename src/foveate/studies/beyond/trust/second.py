@@ -62,46 +62,46 @@ def _mosaics(
     parts = []
     sizes: tuple[tuple[Split, int], ...] = (("train", n), ("test", n // 2))
     for split, size in sizes:
-        chance = generator("second trust study", split, m, seed)
+        rng = generator("second trust study", split, m, seed)
         bag = mosaics(
-            bank(split, seed + 1), foreground, None, n=size, m=m, generator=chance, shares=shares
+            bank(split, seed + 1), foreground, None, n=size, m=m, generator=rng, shares=shares
         )
         plain = Bag(bag.dense().flatten(2).float() / 255, bag.y, bag.z)
-        parts.append(plain if change is None else change(plain, chance))
+        parts.append(plain if change is None else change(plain, rng))
     return Sample(parts[0], parts[1])
 
 
-def _background(bag: Bag, i: int, chance: torch.Generator) -> int:
+def _background(bag: Bag, i: int, rng: torch.Generator) -> int:
     assert bag.z is not None
     free = (~bag.z[i]).nonzero()[:, 0]
-    return int(free[torch.randint(len(free), (1,), generator=chance)])
+    return int(free[torch.randint(len(free), (1,), generator=rng)])
 
 
-def _texture(bag: Bag, chance: torch.Generator) -> Bag:
+def _texture(bag: Bag, rng: torch.Generator) -> Bag:
     """One background segment has a faint texture of the class, right in 80 % of the bags."""
     x, classes = bag.dense().clone(), int(bag.y.max()) + 1
     pattern = torch.rand(classes, x.shape[-1], generator=generator("second trust study", "texture"))
     for i, c in enumerate(bag.y.tolist()):
-        texture_fits = float(torch.rand(1, generator=chance)) < 0.8
-        textured = c if texture_fits else int(torch.randint(classes, (1,), generator=chance))
-        x[i, _background(bag, i, chance)] += 0.5 * pattern[textured]
+        texture_fits = float(torch.rand(1, generator=rng)) < 0.8
+        textured = c if texture_fits else int(torch.randint(classes, (1,), generator=rng))
+        x[i, _background(bag, i, rng)] += 0.5 * pattern[textured]
     return Bag(x, bag.y, bag.z)
 
 
-def _companion(bag: Bag, chance: torch.Generator) -> Bag:
+def _companion(bag: Bag, rng: torch.Generator) -> Bag:
     """A bright square takes a background place, in 95 % of the first class and 5 % else."""
     x = bag.dense().clone()
-    has = torch.rand(len(bag), generator=chance) < torch.where(bag.y == 0, 0.95, 0.05)
+    has = torch.rand(len(bag), generator=rng) < torch.where(bag.y == 0, 0.95, 0.05)
     for i in has.nonzero()[:, 0].tolist():
-        noise = 0.05 * torch.randn(x.shape[-1], generator=chance)
-        x[i, _background(bag, i, chance)] = 0.8 + noise
+        noise = 0.05 * torch.randn(x.shape[-1], generator=rng)
+        x[i, _background(bag, i, rng)] = 0.8 + noise
     return Bag(x, bag.y, bag.z)
 
 
-def _noise(bag: Bag, chance: torch.Generator) -> Bag:
+def _noise(bag: Bag, rng: torch.Generator) -> Bag:
     """One label in five is drawn at random; relevance is that of the first label."""
-    wrong = torch.rand(len(bag), generator=chance) < 0.2
-    drawn = torch.randint(int(bag.y.max()) + 1, (len(bag),), generator=chance)
+    wrong = torch.rand(len(bag), generator=rng) < 0.2
+    drawn = torch.randint(int(bag.y.max()) + 1, (len(bag),), generator=rng)
     y = torch.where(wrong, drawn, bag.y)
     assert bag.z is not None
     return Bag(bag.dense(), y, bag.z & (y == bag.y)[:, None])

@@ -62,31 +62,31 @@ def toy(kind: str, split: Split, n: int, seed: int) -> Bag:
         seed: Decides the bags.
     """
     bank = read_split(locate("mnist", "ylecun/mnist"), split, seed)
-    chance = generator("trust study", "toy", kind, split, seed)
+    rng = generator("trust study", "toy", kind, split, seed)
     classes = 4 if kind == "four" else 2
-    digits, y, z = _balanced(kind, n, SIZES[kind], classes, chance)
+    digits, y, z = _balanced(kind, n, SIZES[kind], classes, rng)
     index = torch.empty_like(digits)
     for digit in range(10):
         rows = (bank.y == digit).nonzero()[:, 0]
         of = digits == digit
-        index[of] = rows[torch.randint(len(rows), (int(of.sum()),), generator=chance)]
+        index[of] = rows[torch.randint(len(rows), (int(of.sum()),), generator=rng)]
     x = bank.x.flatten(1)[index].float() / 255
     return Bag(x, y, z)
 
 
 def _balanced(
-    kind: str, n: int, size: int, classes: int, chance: torch.Generator
+    kind: str, n: int, size: int, classes: int, rng: torch.Generator
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Digits, labels and relevance of n bags, as many of each class."""
     bags: list[list[Tensor]] = [[] for _ in range(classes)]
     share = -(-n // classes)
     for _ in range(MOST):
-        digits = torch.randint(10, (4 * n, size), generator=chance)
+        digits = torch.randint(10, (4 * n, size), generator=rng)
         y, _ = evidence_of_digits(kind, digits)
         for c in range(classes):
             bags[c] += list(digits[y == c])[: share - len(bags[c])]
         if all(len(bag) == share for bag in bags):
             break
     rows = torch.stack([row for bag in bags for row in bag])
-    rows = rows[torch.randperm(len(rows), generator=chance)[:n]]
+    rows = rows[torch.randperm(len(rows), generator=rng)[:n]]
     return rows, *evidence_of_digits(kind, rows)

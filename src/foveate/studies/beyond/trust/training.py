@@ -103,9 +103,9 @@ def _abmil(sample: Sample, plan: dict[str, Any], seed: int) -> nn.Module:
         model.parameters(), lr=plan["lr"], weight_decay=plan.get("weight_decay", 0.0)
     )
     criterion = nn.BCEWithLogitsLoss()
-    chance = generator("trust study", "abmil", seed)
+    rng = generator("trust study", "abmil", seed)
     for _ in range(plan["epochs"]):
-        for rows in torch.randperm(len(x), generator=chance).split(plan["batch"]):
+        for rows in torch.randperm(len(x), generator=rng).split(plan["batch"]):
             optimizer.zero_grad()
             loss = criterion(model(x[rows], mask[rows]).reshape(-1), y[rows])
             loss.backward()
@@ -118,8 +118,8 @@ def _trained(
 ) -> Subject:
     """The models of one variant as a subject of the examination."""
     rows = torch.arange(max(20, int(variant.share * len(sample.train))))
-    chance = generator("trust study", "share", trust_set.net)
-    order = torch.randperm(len(sample.train), generator=chance)
+    rng = generator("trust study", "share", trust_set.net)
+    order = torch.randperm(len(sample.train), generator=rng)
     train = sample.train if variant.share == 1 else sample.train.take(order[rows])
     shape = sample.train.segment_shape
 
@@ -145,9 +145,9 @@ def _redrawn(model: AttentionModel, seed: int) -> AttentionModel:
     if not isinstance(model, FCAM):
         raise FoveateError(f"a model with a focus network is needed, got {type(model).__name__}")
     last = [layer for layer in model.f.modules() if isinstance(layer, nn.Linear)][-1]
-    chance = generator("trust study", "focus", seed)
+    rng = generator("trust study", "focus", seed)
     with torch.no_grad():
-        last.weight.copy_(torch.randn(last.weight.shape, generator=chance))
+        last.weight.copy_(torch.randn(last.weight.shape, generator=rng))
     return model
 
 
@@ -179,7 +179,7 @@ def _row(trust: Trust, truth: dict[str, Any], variant: int, c: int) -> dict[str,
     """The verdict on one class and its true values."""
     of = truth["known"] & (truth["y"] == c)
     entry = trust.by_class[c]
-    looks = entry["answers"]["looks"]
+    attended = entry["answers"]["looks"]
     return {
         "way": float(variant),
         "class": float(c),
@@ -189,7 +189,7 @@ def _row(trust: Trust, truth: dict[str, Any], variant: int, c: int) -> dict[str,
         "estimate": entry["estimate"],
         "low": entry["low"],
         "high": entry["high"],
-        "auditor": looks["estimate"],
+        "auditor": attended["estimate"],
         "grade": float(GRADES.index(entry["verdict"]["grade"])),
         "model_score": entry["model_score"],
         "model_grade": float(GRADES.index(grade_of(entry["model_score"]))),

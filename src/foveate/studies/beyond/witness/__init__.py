@@ -1,20 +1,18 @@
 """The witness compared with every paradigm and the oracle, and all variants that were tried."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Annotated, ClassVar
 
 from foveate.bags.bag import Bag
 from foveate.data import DATASETS
-from foveate.jobs.experiment import EXPERIMENTS, Records, Scale, Work
+from foveate.jobs.experiment import EXPERIMENTS, Records, Scale
 from foveate.records.published import Cell, PublishedTable
 from foveate.settings import Count, Settings, one_of
 from foveate.studies.beyond.witness.cells import RULES, witness_cells
 from foveate.studies.beyond.witness.sets import SEPARATE_SETS, STUDY, resplit
 from foveate.studies.beyond.witness.variants import FINALISTS, VARIANT_PARADIGMS
-from foveate.studies.published import Reproduction
-from foveate.studies.trials import Trial, run_trial, seconds_of_all
+from foveate.studies.trials import Trial, TrialStudy
 from foveate.studies.vr23.table1.rows import Sizes, absent, trial_of
 from foveate.training.plan import Plan
 
@@ -61,7 +59,7 @@ SMALL = {
 
 
 @EXPERIMENTS.register("witness")
-class WitnessStudy(Reproduction):
+class WitnessStudy(TrialStudy):
     """Every paradigm and the oracle on mosaics and posts; variants on validation bags alone."""
 
     published = PublishedTable("The witness beside the published paradigms and the oracle")
@@ -101,9 +99,6 @@ class WitnessStudy(Reproduction):
             for rule in RULES
         }
 
-    def parts(self, settings: WitnessSettings) -> Mapping[str, Work]:
-        return {name: partial(run_trial, trial) for name, trial in self.trials(settings).items()}
-
     def cells(self, settings: WitnessSettings, records: Records) -> list[Cell]:
         return witness_cells(settings.sets, records)
 
@@ -125,11 +120,6 @@ class WitnessStudy(Reproduction):
         return settings.model_copy(update=left), {
             STUDY[k].group: reason for k, reason in reasons.items()
         }
-
-    def seconds(
-        self, settings: WitnessSettings, report: Callable[[str, int, int], None] | None = None
-    ) -> float:
-        return seconds_of_all(self.trials(settings), report)
 
 
 def _trial(settings: WitnessSettings, name: str, rule: str) -> Trial:

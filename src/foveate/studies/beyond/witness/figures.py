@@ -91,9 +91,9 @@ def flow_chart(m: int = 20, weight: float = 1.0) -> Any:
     """Attention on the evidence of the class that was read from the background, over time."""
     t = np.linspace(0.0, 1000.0, 201)
     rows = [
-        {"t": float(at), "attention": float(a), "kind": name}
+        {"t": float(time), "attention": float(a), "kind": name}
         for kind, name in KINDS.items()
-        for at, a in zip(t, follow(WRONG, t, m, weight, kind).a[:, 1], strict=True)  # type: ignore[arg-type]
+        for time, a in zip(t, follow(WRONG, t, m, weight, kind).a[:, 1], strict=True)  # type: ignore[arg-type]
     ]
     rule_colours = alt.Scale(
         domain=list(KINDS.values()), range=[GROUP_COLOURS[kind] for kind in KINDS]

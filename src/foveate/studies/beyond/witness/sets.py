@@ -83,8 +83,8 @@ def resplit(
             rows, kind + 1, classes + 1
         )  # background 0, classes 1 … C, unused C + 1
         bank = Bank(bags.bank, label)
-        chance = generator("recut", side, seed)
-        return mosaics(bank, range(1, classes + 1), (0,), n=count, m=bags.m, generator=chance)
+        rng = generator("recut", side, seed)
+        return mosaics(bank, range(1, classes + 1), (0,), n=count, m=bags.m, generator=rng)
 
     seen = kind != UNSEEN
     return cut(seen & ~is_held_out, "train", n), cut(seen & is_held_out, "validation", n_held)

@@ -72,12 +72,12 @@ class DrawnMarginal(WithWitness):
     def loss(self, alpha: Tensor, x: Segments, g: Network, y: Tensor, aux: Aux = None) -> Tensor:
         if aux is None:
             return self.paradigm.loss(alpha, x, g, y)
-        weight, at = self.paradigm.most_attended(alpha)
-        positions, top = torch.cat([at, aux], 1), at.shape[1]
+        weight, position = self.paradigm.most_attended(alpha)
+        positions, top = torch.cat([position, aux], 1), position.shape[1]
         log_p = log_softmax(g(select(x, positions).flatten(0, 1))).unflatten(0, positions.shape)
         label_log_p = gather_label(log_p, y)
         read, sampled = label_log_p[:, :top].exp(), label_log_p[:, top:].exp()
-        outside = (aux.unsqueeze(2) != at.unsqueeze(1)).all(2)
+        outside = (aux.unsqueeze(2) != position.unsqueeze(1)).all(2)
         share = alpha.gather(1, aux) * outside
         total, tiny = share.sum(1), torch.finfo(alpha.dtype).tiny
         estimate = (share * sampled).sum(1) / total.clamp_min(tiny)
@@ -98,11 +98,11 @@ class FadingWitness(OneOptimizer):
     """Witnesses whose weight falls to 0 where the second phase begins."""
 
     def phase(self, progress: Progress) -> Paradigm:
-        now = super().phase(progress)
-        if not isinstance(now, WithWitness) or isinstance(self.switch, str):
-            return now
+        current = super().phase(progress)
+        if not isinstance(current, WithWitness) or isinstance(self.switch, str):
+            return current
         left = 1 - progress.epoch / (self.switch * progress.epochs)
-        return replace(now, weight=left * now.weight)
+        return replace(current, weight=left * current.weight)
 
 
 @dataclass(frozen=True)
@@ -117,5 +117,5 @@ class PowerLoss(Marginal):
     power: float = 0.5
 
     def loss(self, alpha: Tensor, x: Segments, g: Network, y: Tensor, aux: Aux = None) -> Tensor:
-        each_log_p = self.power * label_log_prob(x, g, y, self.chunk)
-        return -torch.logsumexp(log_weights(alpha) + each_log_p, 1) / self.power
+        log_p = self.power * label_log_prob(x, g, y, self.chunk)
+        return -torch.logsumexp(log_weights(alpha) + log_p, 1) / self.power

@@ -38,10 +38,10 @@ def toy_cells(records: Records) -> list[Cell]:
     members = [tuple(member) for member in record.meta["members"]]
     cells = []
     for gate, group in GROUPS.items():
-        at = members.index(("uniform", gate))
+        uniform = members.index(("uniform", gate))
         curves = {
-            P: record.values["p"][:, at],
-            DIFFERENCE: (record.values["beta1"] - record.values["beta0"])[:, at],
+            P: record.values["p"][:, uniform],
+            DIFFERENCE: (record.values["beta1"] - record.values["beta0"])[:, uniform],
         }
         for name, curve in curves.items():
             for tau in TIMES:

@@ -204,15 +204,15 @@ def _synthetic_part(
         dtype=dtype,
     )
 
-    def measure(now: Descent) -> dict[str, Array]:
-        held_out = now.read(test)
+    def measure(descent: Descent) -> dict[str, Array]:
+        held_out = descent.read(test)
         return {
-            "loss": now.read(now.train)["loss"],
+            "loss": descent.read(descent.train)["loss"],
             "accuracy": held_out["accuracy"],
             "a_z": held_out["a_z"],
-            "s": now.scores[:, :topic].double().numpy(),
-            "norm": now.norms[:, :topic].double().numpy(),
-            "q_norm": now.state["query"].norm(dim=-1).double().numpy(),
+            "s": descent.scores[:, :topic].double().numpy(),
+            "norm": descent.norms[:, :topic].double().numpy(),
+            "q_norm": descent.state["query"].norm(dim=-1).double().numpy(),
         }
 
     ordinary = settings.ablation_epochs if run.ablation else settings.epochs

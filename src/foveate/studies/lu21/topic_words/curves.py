@@ -105,7 +105,7 @@ def curve_chart(
         description: The text that stands for the picture.
     """
     rows = _rows(series)
-    across = alt.X(
+    x_axis = alt.X(
         "x:Q",
         title=x,
         scale=alt.Scale(type="log" if log_x else "linear", nice=False),
@@ -114,14 +114,16 @@ def curve_chart(
     kind = alt.Scale(type="log" if log_y else "linear")
     if domain is not None:
         kind = alt.Scale(domain=list(domain))
-    up: dict[str, Any] = {
+    y_axis: dict[str, Any] = {
         "title": y,
         "scale": kind,
         "axis": alt.Axis(tickCount=max(3, height // 40)),
     }
-    base = alt.Chart().encode(x=across, color=colour_encoding(list(series), legend))
-    area = base.mark_area(opacity=opacity, clip=True).encode(y=alt.Y("low:Q", **up), y2="high:Q")
-    line = base.mark_line(strokeWidth=2.2, clip=True).encode(y=alt.Y("mean:Q", **up))
+    base = alt.Chart().encode(x=x_axis, color=colour_encoding(list(series), legend))
+    area = base.mark_area(opacity=opacity, clip=True).encode(
+        y=alt.Y("low:Q", **y_axis), y2="high:Q"
+    )
+    line = base.mark_line(strokeWidth=2.2, clip=True).encode(y=alt.Y("mean:Q", **y_axis))
     layers: list[Any] = [with_rows(area, rows), with_rows(line, rows)]
     if rule is not None:
         mark = alt.Chart().mark_rule(color=TEXT_COLOUR, strokeDash=[3, 3]).encode(y="mean:Q")
@@ -136,7 +138,7 @@ def _rows(series: Series) -> list[dict[str, Any]]:
     rows = []
     for name, (t, values) in series.items():
         plotted = plotted_points(len(t))
-        for at, mean, low, high in zip(t[plotted], *band(values[plotted]), strict=True):
+        for time, mean, low, high in zip(t[plotted], *band(values[plotted]), strict=True):
             ends = {"mean": float(mean), "low": float(low), "high": float(high)}
-            rows.append({"x": float(at), "name": name, **ends})
+            rows.append({"x": float(time), "name": name, **ends})
     return rows

@@ -74,12 +74,14 @@ def _identity(settings: "TopicWordsSettings", records: Records) -> Any:
 
 def _against_theory(m: int, points: list[dict[str, float]], title: str) -> Any:
     """The points of one kind of model and the curve of the identity."""
-    across, up = (max(0.1, 1.05 * max(row[key] for row in points)) for key in "xy")
-    grid = np.linspace(0, across, 80)
+    x_axis, y_axis = (max(0.1, 1.05 * max(row[key] for row in points)) for key in "xy")
+    grid = np.linspace(0, x_axis, 80)
     norm = embedding_norm(grid, m, 1.0)
-    theory = [{"x": float(s), "y": float(y)} for s, y in zip(grid, norm, strict=True) if y <= up]
-    x = alt.X("x:Q", title="score s", scale=alt.Scale(domain=[0, across], nice=False))
-    y = alt.Y("y:Q", title="|q|·|ν| gained", scale=alt.Scale(domain=[0, up], nice=False))
+    theory = [
+        {"x": float(s), "y": float(y)} for s, y in zip(grid, norm, strict=True) if y <= y_axis
+    ]
+    x = alt.X("x:Q", title="score s", scale=alt.Scale(domain=[0, x_axis], nice=False))
+    y = alt.Y("y:Q", title="|q|·|ν| gained", scale=alt.Scale(domain=[0, y_axis], nice=False))
     dots = alt.Chart().mark_point(size=9, filled=True, opacity=0.5, clip=True)
     curve = alt.Chart().mark_line(color=TEXT_COLOUR, strokeDash=[5, 4], strokeWidth=1.6, clip=True)
     layers = (

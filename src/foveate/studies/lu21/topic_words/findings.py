@@ -60,7 +60,7 @@ def _identity(settings: "TopicWordsSettings", records: Records) -> Finding:
         ends[name], paths[name] = gap[-1].max(-1), along_path.max((0, 2))
         small[name] = bool((ends[name] < 0.01).all() and (paths[name] < 0.02).all())
     worst = mean_interval(100 * np.max([ends[name] for name in CLASSIFIERS], 0), within=(0, np.inf))
-    each = "; ".join(
+    summaries = "; ".join(
         f"{name.upper()} {_percent(ends[name].max())} at the end, {_percent(paths[name].max())} on "
         "the way"
         for name in CLASSIFIERS
@@ -72,9 +72,9 @@ def _identity(settings: "TopicWordsSettings", records: Records) -> Finding:
         verdict_of([small[name] for name in CLASSIFIERS]),
         *worst,
         "largest relative gap of the identity over topic words and classifiers at the end, %",
-        f"Largest gap over {len(ends['fc'])} seeds and all topic words: {each}. With a trained "
-        f"query (FC) the gap at the end is {_percent(np.median(gap_without))} in the median and "
-        f"{_percent(gap_without.max())} at most.{left_out}",
+        f"Largest gap over {len(ends['fc'])} seeds and all topic words: {summaries}. With a "
+        f"trained query (FC) the gap at the end is {_percent(np.median(gap_without))} in the "
+        f"median and {_percent(gap_without.max())} at most.{left_out}",
         "identity",
     )
 

@@ -153,10 +153,10 @@ def cross_entropy(logits: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     Returns:
         The means (S,), and the gradient of their sum with respect to the logits, (S, n, J).
     """
-    c, at = logits.mT.contiguous(), y[:, None]  # sums over a short last axis are slow
-    margin = (c - c.gather(1, at)).exp_().scatter_(1, at, 0.0)
+    c, labels = logits.mT.contiguous(), y[:, None]  # sums over a short last axis are slow
+    margin = (c - c.gather(1, labels)).exp_().scatter_(1, labels, 0.0)
     total = margin.sum(1, keepdim=True)
-    grad = margin.scatter_(1, at, -total).div_((1 + total) * y.shape[1])
+    grad = margin.scatter_(1, labels, -total).div_((1 + total) * y.shape[1])
     return total.log1p().mean((1, 2)), grad.mT
 
 

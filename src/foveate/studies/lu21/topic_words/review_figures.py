@@ -74,11 +74,11 @@ def _sentence_chart(records: Records) -> Any:
     panels: list[Any] = []
     for name, reviews in REVIEWS.items():
         alpha, words = records[name].values["alpha"], records[name].meta["traced"]
-        at = [words.index("powerful"), words.index("best")]
-        others = np.delete(alpha, at, -1).mean(-1)
+        columns = [words.index("powerful"), words.index("best")]
+        others = np.delete(alpha, columns, -1).mean(-1)
         series = {
             w: (_time(records, name), alpha[..., i])
-            for w, i in zip(("powerful", "best"), at, strict=True)
+            for w, i in zip(("powerful", "best"), columns, strict=True)
         }
         series["other ten words, mean"] = (_time(records, name), others)
         panels.append(

@@ -110,13 +110,13 @@ def _measure(corpus: Corpus, seeds: int) -> Measure:
     traced = corpus.ids(TRACED_SENTENCE)
     validation = Sentences([corpus.validation] * seeds)
 
-    def measure(now: Descent) -> dict[str, Array]:
-        s, norm = now.scores.double().numpy(), now.norms.double().numpy()
+    def measure(descent: Descent) -> dict[str, Array]:
+        s, norm = descent.scores.double().numpy(), descent.norms.double().numpy()
         in_vocabulary = np.delete(np.arange(s.shape[1]), UNKNOWN)
         top = in_vocabulary[np.argsort(-s[:, in_vocabulary], axis=1, kind="stable")[:, :TOP]]
-        held_out = now.read(validation)
+        held_out = descent.read(validation)
         return {
-            "loss": now.read(now.train)["loss"],
+            "loss": descent.read(descent.train)["loss"],
             "validation_loss": held_out["loss"],
             "accuracy": held_out["accuracy"],
             "top": top,
@@ -127,8 +127,8 @@ def _measure(corpus: Corpus, seeds: int) -> Measure:
             "top_m": others[top],
             "s": s[:, tracked],
             "norm": norm[:, tracked],
-            "alpha": now.scores[:, traced].softmax(-1).double().numpy(),
-            "q_norm": now.state["query"].norm(dim=-1).double().numpy(),
+            "alpha": descent.scores[:, traced].softmax(-1).double().numpy(),
+            "q_norm": descent.state["query"].norm(dim=-1).double().numpy(),
         }
 
     return measure
@@ -159,11 +159,11 @@ def made_up(classes: Literal[2, 5], sentences: int = 90) -> Corpus:
     polar = {0: ("stupid", "mess"), 1: ("suffers",), 2: ("year",), 3: ("solid",), 4: ("powerful",)}
 
     def split(seed: int) -> Texts:
-        chance = np.random.default_rng(seed)
+        rng = np.random.default_rng(seed)
         rows, labels = [TRACED_SENTENCE.split()], [4]
         for i in range(sentences):
-            neutral = [f"word{k}" for k in chance.integers(150, size=chance.integers(4, 9))]
-            rows.append([*neutral, str(chance.choice(polar[i % 5]))])
+            neutral = [f"word{k}" for k in rng.integers(150, size=rng.integers(4, 9))]
+            rows.append([*neutral, str(rng.choice(polar[i % 5]))])
             labels.append(i % 5)
         return rows, np.array(labels)
 

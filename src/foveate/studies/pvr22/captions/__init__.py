@@ -2,12 +2,10 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any, ClassVar
 
 from foveate.jobs.experiment import EXPERIMENTS, Records, Scale, Work
 from foveate.records.published import Cell
-from foveate.records.record import Record
 from foveate.settings import Settings
 from foveate.studies.published import Reproduction
 from foveate.studies.pvr22.captions.published import CAUSES, PUBLISHED
@@ -74,9 +72,11 @@ class Captions(Reproduction):
     needs: ClassVar[Mapping[str, tuple[str, ...]]] = {"hybrid": ("soft",)}
 
     def parts(self, settings: CaptionSettings) -> Mapping[str, Work]:
+        from foveate.studies.pvr22.captions.training import train_part
+
         if not settings.sets and not settings.made_up:
             return {}
-        return {rule: partial(_part, settings, rule) for rule in RULES}
+        return {rule: partial(train_part, settings, rule) for rule in RULES}
 
     def cells(self, settings: CaptionSettings, records: Records) -> list[Cell]:
         from foveate.studies.pvr22.captions.findings import caption_cells
@@ -108,11 +108,3 @@ class Captions(Reproduction):
         from foveate.studies.pvr22.captions.cost import seconds_of
 
         return seconds_of(settings, report)
-
-
-def _part(
-    settings: CaptionSettings, rule: str, checkpoint: Path, progress: Callable[[int, int], None]
-) -> Record:
-    from foveate.studies.pvr22.captions.training import train_part
-
-    return train_part(settings, rule, checkpoint, progress)

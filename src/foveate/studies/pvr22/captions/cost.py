@@ -34,8 +34,8 @@ def seconds_of(
             for split in ("train", "test", "all")
         }
         images = rows["train"] + rows["all"]
-        each, d = _encoding(settings)
-        encoding = each * sum(rows.values())
+        per_image, d = _encoding(settings)
+        encoding = per_image * sum(rows.values())
     steps = -(-images // settings.batch) * settings.seeds
     cost = {}
     for done, read_rule in enumerate(("soft", "sampled"), 1):
@@ -65,15 +65,13 @@ def _step(settings: CaptionSettings, d: int, soft: bool) -> float:
     sizes = {"embed": settings.embed, "hidden": settings.hidden, "attention": settings.attention}
     model = built(lambda: Captioner(WORDS, d, **sizes), "cost of captions")
     assert isinstance(model, Captioner)
-    chance = generator("cost of captions")
-    a = torch.randn(settings.batch, POSITIONS, d, generator=chance)
-    y = torch.randint(
-        len(MARKS), WORDS, (settings.batch, settings.captions, LENGTH), generator=chance
-    )
+    rng = generator("cost of captions")
+    a = torch.randn(settings.batch, POSITIONS, d, generator=rng)
+    y = torch.randint(len(MARKS), WORDS, (settings.batch, settings.captions, LENGTH), generator=rng)
     seconds = 0.0
     for _ in range(2):
         start = time.process_time()
-        log_p, output = model.log_prob(a, y, "soft" if soft else "sampled", chance)
+        log_p, output = model.log_prob(a, y, "soft" if soft else "sampled", rng)
         loss = (
             word_loss(log_p, counted_words(y))
             if soft

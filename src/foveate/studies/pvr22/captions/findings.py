@@ -25,9 +25,9 @@ SOURCES = {"own": "captions the model says", "reference": "reference captions"}
 SAIF, ALIGNED = "SAIF at .3, %", "Alignment with boxes"
 
 
-def _columns(record: Record, source: str, at: int = -1) -> tuple[Array, Array]:
+def _columns(record: Record, source: str, step: int = -1) -> tuple[Array, Array]:
     """Sums (S, N, kinds) and numbers (S, N) of names whose object is there."""
-    return record.values[source][at], record.values[f"{source}_there"][at]
+    return record.values[source][step], record.values[f"{source}_there"][step]
 
 
 def cosine(record: Record, source: str, kind: str, minus: str | None = None) -> Interval:

@@ -115,8 +115,10 @@ def unavailable_reason(settings: CaptionSettings) -> str | None:
     """Why the settings cannot be run here, None where they can."""
     try:
         folders = [folder_of(name) for name in settings.sets]
-        able = settings.encoder != BUILT_IN or weights_file() is not None
-        if not able and not all(_file(settings, find_pictures(str(f))).exists() for f in folders):
+        has_encoder = settings.encoder != BUILT_IN or weights_file() is not None
+        if not has_encoder and not all(
+            _file(settings, find_pictures(str(f))).exists() for f in folders
+        ):
             return "the weights of the frozen encoder are not in FOVEATE_DATA/weights"
     except FoveateError as error:
         return str(error)

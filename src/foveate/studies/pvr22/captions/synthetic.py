@@ -25,11 +25,11 @@ def synthetic_pool(settings: CaptionSettings) -> Pool:
     Each image has one object, whose places have the object's feature beside noise; half of its
     captions are "a NAME", half "there is a NAME here".
     """
-    chance = generator("made-up captions")
+    rng = generator("made-up captions")
     n = settings.made_up
-    kind = torch.randint(len(NAMES), (n,), generator=chance).tolist()
-    corner = torch.randint(SIDE - 2, (n, 2), generator=chance)
-    x = 0.3 * torch.randn(n, D, SIDE, SIDE, generator=chance)
+    kind = torch.randint(len(NAMES), (n,), generator=rng).tolist()
+    corner = torch.randint(SIDE - 2, (n, 2), generator=rng)
+    x = 0.3 * torch.randn(n, D, SIDE, SIDE, generator=rng)
     boxes = []
     for i, (left, top) in enumerate(corner.tolist()):
         x[i, kind[i], top : top + 3, left : left + 3] += 2.0
@@ -39,9 +39,9 @@ def synthetic_pool(settings: CaptionSettings) -> Pool:
         tuple(f"a {NAMES[k]}" if j % 2 else f"there is a {NAMES[k]} here" for j in range(4))
         for k in kind
     )
-    everything = Captioned(np.arange(n), texts, tuple(boxes), np.arange(n), NAMES)
+    all_captions = Captioned(np.arange(n), texts, tuple(boxes), np.arange(n), NAMES)
     learnt, validation, test = (
-        _part(everything, *cut) for cut in ((0, n // 2), (n // 2, 3 * n // 4), (3 * n // 4, n))
+        _part(all_captions, *cut) for cut in ((0, n // 2), (n // 2, 3 * n // 4), (3 * n // 4, n))
     )
     vocabulary = Vocabulary.of(caption_words(t) for captioned in learnt.captions for t in captioned)
     train_side, validation_side, test_side = (

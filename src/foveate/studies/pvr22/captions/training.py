@@ -32,9 +32,9 @@ def marks(settings: CaptionSettings, per_epoch: int, rule: str) -> list[int]:
     """Steps to measure at; they include the step from which the hybrid continues soft attention."""
     if rule == "hybrid":
         return [0, settings.hard_epochs * per_epoch]
-    at = np.linspace(0, settings.epochs * per_epoch, settings.reads + 1).round().astype(int)
+    steps = np.linspace(0, settings.epochs * per_epoch, settings.reads + 1).round().astype(int)
     last = [settings.soft_epochs * per_epoch] if rule == "soft" else []
-    return np.unique([*at, *last]).tolist()
+    return np.unique([*steps, *last]).tolist()
 
 
 def model_for(settings: CaptionSettings, pool: Pool, seed: int) -> Captioner:
@@ -74,9 +74,9 @@ class CaptionTraining:
         side, model = self.pool.train, self.model
         y = side.y[rows]
         y = y[..., : int((y != PAD).sum(-1).max())]
-        chance = generator("captions", self.rule, self.seed, step + self.offset)
+        rng = generator("captions", self.rule, self.seed, step + self.offset)
         read_rule: ReadRule = "soft" if self.rule == "soft" else "sampled"
-        log_p, output = model.log_prob(self.pool.bank.take(side.rows[rows]), y, read_rule, chance)
+        log_p, output = model.log_prob(self.pool.bank.take(side.rows[rows]), y, read_rule, rng)
         counts = counted_words(y)
         if self.rule == "soft":
             loss = word_loss(log_p, counts)
@@ -110,8 +110,8 @@ def train_part(
         )
         for seed in range(settings.seeds)
     ]
-    at = marks(settings, per_epoch, rule)
-    record = follow(members, at, checkpoint=checkpoint, report=progress)
+    steps = marks(settings, per_epoch, rule)
+    record = follow(members, steps, checkpoint=checkpoint, report=progress)
     meta = {**evaluation.about(), "rule": rule, "per_epoch": per_epoch}
     return replace(record, final=evaluation.pictures(), meta=meta)
 

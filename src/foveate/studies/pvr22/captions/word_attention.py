@@ -142,10 +142,14 @@ def read_words(
         counts = counted_words(targets)
         total, count = total - float((log_p * counts).sum()), count + int(counts.sum())
         image_row[rows.numpy()] = np.arange(len(rows))
-        (at,) = np.nonzero(np.isin(names.image, rows.numpy()))
-        where = (image_row[names.image[at]], names.caption[at], names.step[at])
-        alpha[at] = output.alpha.numpy()[where]
-        p[at] = log_p.exp().numpy()[where]
+        (caption_rows,) = np.nonzero(np.isin(names.image, rows.numpy()))
+        where = (
+            image_row[names.image[caption_rows]],
+            names.caption[caption_rows],
+            names.step[caption_rows],
+        )
+        alpha[caption_rows] = output.alpha.numpy()[where]
+        p[caption_rows] = log_p.exp().numpy()[where]
     return Read(alpha, p, total / max(1, count))
 
 

@@ -63,12 +63,12 @@ def _convergence(records: Records) -> alt.HConcatChart:
         rows: list[dict[str, Any]] = []
         for k in BOXES:
             record = records[f"mode-{k}-{group}"]
-            took = epochs_to_accuracy(record)[misfocused(record)]
-            if len(took) == 0:
+            epochs = epochs_to_accuracy(record)[misfocused(record)]
+            if len(epochs) == 0:
                 continue
-            texts.append(f"{title.lower()}, mode {k}: {took.mean():.1f} epochs on average")
+            texts.append(f"{title.lower()}, mode {k}: {epochs.mean():.1f} epochs on average")
             for t in record.t[record.t <= 60]:
-                share = mean_interval(100.0 * (took <= t), within=(0, 100))
+                share = mean_interval(100.0 * (epochs <= t), within=(0, 100))
                 rows.append({"t": int(t), "mode": f"mode {k}", **as_row(share)})
         x = alt.X("t:Q", title="epoch", scale=alt.Scale(nice=False))
         y = alt.Y(
@@ -152,11 +152,11 @@ def _entropies(
 
 def _linear(record: Record) -> Any:
     """Exact FT of a linear focus by its direction."""
-    at, ft = record.final["angle"][0], 100 * record.final["ft"][0]
+    angles, ft = record.final["angle"][0], 100 * record.final["ft"][0]
     rows = [
         {"t": float(a), "mode": name, "mean": float(b), "low": float(b), "high": float(b)}
         for name, curve in zip(MODE_COLOURS, ft, strict=True)
-        for a, b in zip(at, curve, strict=True)
+        for a, b in zip(angles, curve, strict=True)
     ]
     x = alt.X(
         "t:Q",

@@ -95,11 +95,11 @@ def angles(settings: ErrorModeSettings, records: Records) -> alt.VConcatChart:
     exact = records["linear-focus"].final
     for k in BOXES:
         record, authors = records[f"mode-{k}-starts"], records[f"mode-{k}-authors"]
-        at, ft = angle(record.final["f_w0"]), record.last("ft")
+        start_angles, ft = angle(record.final["f_w0"]), record.last("ft")
         size = np.linalg.norm(record.final["f_w0"], axis=1)
         rows = [
             {"angle": float(a), "ft": 100 * float(b), "end": end, "size": float(c)}
-            for a, b, end, c in zip(at, ft, _ends(record), size, strict=True)
+            for a, b, end, c in zip(start_angles, ft, _ends(record), size, strict=True)
         ]
         line = [
             {"angle": float(a), "ft": 100 * float(b)}
@@ -194,10 +194,10 @@ def _ends(record: Record) -> list[str]:
 def _by_end(field: str = "end") -> dict[str, Any]:
     """Colour and shape by how a training ends."""
     legend = alt.Legend(columns=3, labelLimit=220)
-    paint = alt.Scale(domain=list(END_COLOURS), range=list(END_COLOURS.values()))
+    colours = alt.Scale(domain=list(END_COLOURS), range=list(END_COLOURS.values()))
     shapes = alt.Scale(domain=list(END_COLOURS), range=list(END_SHAPES))
     return {
-        "color": alt.Color(f"{field}:N", scale=paint, legend=legend),
+        "color": alt.Color(f"{field}:N", scale=colours, legend=legend),
         "shape": alt.Shape(f"{field}:N", scale=shapes, legend=legend),
     }
 

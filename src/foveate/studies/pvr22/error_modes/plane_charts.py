@@ -144,9 +144,9 @@ def _focus_panel(boxes: Boxes, member: Member, base: alt.NamedData, store: _Stor
     frame = window(boxes)
     w = member.record.final["f_w"][member.row]
     middle = (np.arange(CELLS) + 0.5) / CELLS
-    across = w[0] * (frame[1] - frame[0]) * middle
-    up = w[1] * (frame[3] - frame[2]) * middle
-    score = up[:, None] + across[None]
+    x_score = w[0] * (frame[1] - frame[0]) * middle
+    y_score = w[1] * (frame[3] - frame[2]) * middle
+    score = y_score[:, None] + x_score[None]
     span = score.max() - score.min() or 1.0
     level = np.minimum((LEVELS * (score - score.min()) / span).astype(int), LEVELS - 1)
     greys = alt.Scale(domain=[0, LEVELS - 1], range=["#ffffff", "#8d949b"])

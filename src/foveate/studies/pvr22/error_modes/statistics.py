@@ -47,8 +47,8 @@ def _resampled(groups: Sequence[Array], statistic: Any) -> Interval:
     value = float(statistic([np.asarray(group, dtype=float) for group in groups]))
     if any(len(group) < 2 for group in groups):
         return Interval(value, None, None)
-    chance = np.random.default_rng(0)
-    resampled = [group[chance.integers(len(group), size=(DRAWS, len(group)))] for group in groups]
+    rng = np.random.default_rng(0)
+    resampled = [group[rng.integers(len(group), size=(DRAWS, len(group)))] for group in groups]
     low, high = np.quantile(statistic([part.astype(float) for part in resampled]), [0.025, 0.975])
     return Interval(value, float(low), float(high))
 

@@ -1,7 +1,6 @@
 """Maps and layers: sparsity of attention and FT. [pvr22] Sec. 5, 6"""
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 from foveate.attention.paradigms import Hard, Paradigm, Soft, WithEntropy
@@ -9,17 +8,16 @@ from foveate.bags.bag import Bag
 from foveate.data import DATASETS, ImageSplit
 from foveate.data.files.hub import locate
 from foveate.errors import FoveateError
-from foveate.jobs.experiment import EXPERIMENTS, Records, Scale, Work
+from foveate.jobs.experiment import EXPERIMENTS, Records, Scale
 from foveate.models.focus import FCAM, AttentionModel
 from foveate.models.nets import pair
 from foveate.models.oracle import Oracle, OracleModel
 from foveate.records.published import Cell
 from foveate.settings import AtLeastTwo, Count, NonEmpty, Positive, Settings, one_of
-from foveate.studies.published import Reproduction
 from foveate.studies.pvr22.table2.causes import CAUSES
 from foveate.studies.pvr22.table2.criteria import CRITERIA, REVISIONS
 from foveate.studies.pvr22.table2.published import PUBLISHED
-from foveate.studies.trials import Trial, run_trial, seconds_of_all
+from foveate.studies.trials import Trial, TrialStudy
 from foveate.training.plan import Plan
 
 __all__ = ["LAYERS", "VARIANTS", "Sizes", "Table2", "Table2Settings", "Variant"]
@@ -110,7 +108,7 @@ def _changed(sizes: Sizes, **changes: Any) -> Sizes:
 
 
 @EXPERIMENTS.register("table2")
-class Table2(Reproduction):
+class Table2(TrialStudy):
     """softmax, entropy, sparsemax, spherical and hard attention, and an oracle, at two layers."""
 
     published = PUBLISHED
@@ -138,16 +136,12 @@ class Table2(Reproduction):
     }  # fmt: skip
 
     def trials(self, settings: Table2Settings) -> dict[str, Trial]:
-        """Trials by the name of their part."""
         return {
             f"{data}-{name}-{layer}": _trial(settings, data, VARIANTS[name], layer)
             for data in settings.sets
             for layer in LAYERS
             for name in settings.variants
         }
-
-    def parts(self, settings: Table2Settings) -> Mapping[str, Work]:
-        return {name: partial(run_trial, trial) for name, trial in self.trials(settings).items()}
 
     def cells(self, settings: Table2Settings, records: Records) -> list[Cell]:
         from foveate.studies.pvr22.table2.cells import table2_cells
@@ -174,11 +168,6 @@ class Table2(Reproduction):
             left = Table2Settings(**(settings.model_dump() | {"images": None}))
             return left, {f"CIFAR-10, {layer} layer": str(error) for layer in LAYERS}
         return settings, {}
-
-    def seconds(
-        self, settings: Table2Settings, report: Callable[[str, int, int], None] | None = None
-    ) -> float:
-        return seconds_of_all(self.trials(settings), report)
 
 
 def _trial(settings: Table2Settings, data: str, variant: Variant, layer: str) -> Trial:

@@ -54,7 +54,7 @@ def cell_figures(cells: Sequence[Cell]) -> dict[str, Any]:
 
 def _stacked(cells: Sequence[Cell], published: Mapping[Any, float], measures: Sequence[str]) -> Any:
     charts = [
-        comparison_chart(cells, published, measure, paints=LINE_COLOURS) for measure in measures
+        comparison_chart(cells, published, measure, colours=LINE_COLOURS) for measure in measures
     ]
     words = f"{', '.join(measures)} by variant and layer, with published numbers as diamonds."
     return alt.vconcat(*charts).properties(description=words)

@@ -1,25 +1,22 @@
 """Agreement of attention with word knowledge, on many data sets. [snell21] Sec. 3, 5.1, Tables 1–9
 
 Parts of labelled texts are made by :mod:`.texts`, parts of sentence pairs by :mod:`.pairs`; what
-both record is described in :mod:`.comparing`.
+both record is described in :mod:`.comparison`.
 """
 
 from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from foveate.jobs.experiment import EXPERIMENTS, Records, Scale, Work
 from foveate.records.published import Cell
-from foveate.records.record import Record
 from foveate.settings import Count, Positive, Settings, Share
 from foveate.studies.published import Reproduction
 from foveate.studies.snell21.agreement.causes import CAUSES
 from foveate.studies.snell21.agreement.published import PUBLISHED, title
 from foveate.studies.snell21.agreement.revisions import REVISIONS
-from foveate.types import StepProgress
 
 __all__ = ["Agreement", "AgreementSettings", "checkpoints"]
 
@@ -75,7 +72,7 @@ def checkpoints(steps: int) -> list[int]:
         [0, 10, 50, 100, 150, 200, 250, 500, 600]
     """
     first = (0, 10, 50, 100, 150, 200)
-    return sorted({*(at for at in first if at < steps), *range(250, steps, 250), steps})
+    return sorted({*(step for step in first if step < steps), *range(250, steps, 250), steps})
 
 
 @EXPERIMENTS.register("agreement")
@@ -165,12 +162,12 @@ class Agreement(Reproduction):
     }
 
     def parts(self, settings: AgreementSettings) -> Mapping[str, Work]:
-        from foveate.studies.snell21.agreement.pairs import available_pairs
-        from foveate.studies.snell21.agreement.texts import available_texts
+        from foveate.studies.snell21.agreement.pairs import available_pairs, pair_part
+        from foveate.studies.snell21.agreement.texts import available_texts, text_part
 
         texts = available_texts(settings.texts) or (("keywords",) if settings.texts else ())
-        return {name: partial(_texts, settings, name) for name in texts} | {
-            name: partial(_pairs, settings, name) for name in available_pairs(settings.pairs)
+        return {name: partial(text_part, settings, name) for name in texts} | {
+            name: partial(pair_part, settings, name) for name in available_pairs(settings.pairs)
         }
 
     def cells(self, settings: AgreementSettings, records: Records) -> list[Cell]:
@@ -191,19 +188,3 @@ class Agreement(Reproduction):
         missing = {*settings.texts, *settings.pairs} - {*texts, *pairs}
         reasons = {title(name): "its files are not in the folder FOVEATE_DATA" for name in missing}
         return settings.model_copy(update={"texts": texts, "pairs": pairs}), reasons
-
-
-def _texts(
-    settings: AgreementSettings, name: str, checkpoint: Path, progress: StepProgress
-) -> Record:
-    from foveate.studies.snell21.agreement.texts import text_part
-
-    return text_part(settings, name, checkpoint, progress)
-
-
-def _pairs(
-    settings: AgreementSettings, name: str, checkpoint: Path, progress: StepProgress
-) -> Record:
-    from foveate.studies.snell21.agreement.pairs import pair_part
-
-    return pair_part(settings, name, checkpoint, progress)

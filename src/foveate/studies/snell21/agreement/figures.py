@@ -76,8 +76,8 @@ def _curves(
         scale=alt.Scale(type="sqrt", nice=False),
         axis=alt.Axis(values=_ticks(int(record.t[-1]))),
     )
-    up = alt.Y("y:Q", title=y, scale=alt.Scale(domain=[0, top]))
-    return band_chart(rows, x, up, colours, width=215, height=160, title=heading)
+    y_axis = alt.Y("y:Q", title=y, scale=alt.Scale(domain=[0, top]))
+    return band_chart(rows, x, y_axis, colours, width=215, height=160, title=heading)
 
 
 def _ticks(last: int) -> list[int]:

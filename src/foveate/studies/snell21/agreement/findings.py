@@ -97,12 +97,12 @@ def _comparison_text(name: str, records: Records) -> str:
     if name not in other:
         return ""
     key, words = other[name]
-    each = ", ".join(
+    summaries = ", ".join(
         f"{title(data)} {short(number(record, key))}"
         for data, record in records.items()
         if key in record.values
     )
-    return f" {words}: {each}."
+    return f" {words}: {summaries}."
 
 
 def _frozen(settings: "AgreementSettings", records: Records) -> Finding:
@@ -150,7 +150,7 @@ def _outlier(settings: "AgreementSettings", records: Records) -> Finding:
         if low(mean - difference[:seeds]) > 0:
             least = difference.mean() < min(values.mean() for values in others.values())
             verdict = "holds" if least else "holds in part"
-    each = "; ".join(
+    summaries = "; ".join(
         f"{title(data)} {short(values)} ({', '.join(short(value) for value in values)})"
         for data, values in {settings.outlier: difference, **others}.items()
     )
@@ -164,7 +164,7 @@ def _outlier(settings: "AgreementSettings", records: Records) -> Finding:
         f"A(α_A, α_B) above the random level: mean of the others minus {title(settings.outlier)}"
         if others
         else "A(α_A, α_B) above the random level",
-        f"A(α_A, α_B) above the random level, mean and each pair of seeds: {each}.{alone}",
+        f"A(α_A, α_B) above the random level, mean and each pair of seeds: {summaries}.{alone}",
         "seeds",
         deviation(settings, records),
     )
@@ -216,7 +216,9 @@ def _training(settings: "AgreementSettings", records: Records) -> Finding:
         if "partner_bleu" in record.values
     }
     verdict = share_verdict(list(above.values()))
-    if verdict == "holds" and not (bleu and all(at >= SHARE * end for at, end in bleu.values())):
+    if verdict == "holds" and not (
+        bleu and all(half_time >= SHARE * end for half_time, end in bleu.values())
+    ):
         verdict = "holds in part"
     middle = mean_over_seeds(records, lambda record: excess(record, "alpha_uf", TRAINING))
     details = "; ".join(
@@ -226,8 +228,8 @@ def _training(settings: "AgreementSettings", records: Records) -> Finding:
         for data, record in records.items()
     )
     with_bleu = "; ".join(
-        f"{title(data)} ξ(α, β_uf) {at:.1f} of ξ* {end:.1f} BLEU"
-        for data, (at, end) in bleu.items()
+        f"{title(data)} ξ(α, β_uf) {half_time:.1f} of ξ* {end:.1f} BLEU"
+        for data, (half_time, end) in bleu.items()
     )
     return Finding(
         "snell21:C18",

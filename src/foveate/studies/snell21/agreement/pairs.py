@@ -1,6 +1,6 @@
 """A part of sentence pairs: four models a seed, compared with each other. [snell21] Sec. 3, A.8
 
-What is recorded is described in :mod:`.comparing`; a row is a target word, END left out.
+What is recorded is described in :mod:`.comparison`; a row is a target word, END left out.
 """
 
 import os

@@ -11,10 +11,11 @@ from torch import Tensor
 
 from foveate.randomness import generator
 from foveate.records.record import Array, Record
-from foveate.studies.snell21.agreement.comparison import by_set, compare, random_levels
+from foveate.studies.snell21.agreement.comparison import by_set
+from foveate.studies.snell21.agreement.stages import Stages
 from foveate.text.batches import Batches
 from foveate.text.corpora.glove import glove
-from foveate.text.loop import MemberTraining, built, follow
+from foveate.text.loop import MemberTraining, built
 from foveate.text.models.proxy import Proxy
 from foveate.text.models.reader import Attention, Reader, signed
 from foveate.text.probes.texts import TextProbes, influence, probe_texts, word_evidence
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from foveate.studies.snell21.agreement import AgreementSettings
     from foveate.studies.snell21.agreement.texts import Texts
 
-__all__ = ["KINDS", "Stages"]
+__all__ = ["KINDS", "ReaderStages"]
 
 KINDS = ("proxy", "standard", "partner", "uniform", "frozen")
 
@@ -32,8 +33,8 @@ Measure = Callable[[int, Reader], dict[str, Array]]
 """What is measured of the model of a seed."""
 
 
-class Stages:
-    """The trainings of one data set, one kind of model after the other.
+class ReaderStages(Stages):
+    """The trainings of one set of labelled texts.
 
     Args:
         settings: Settings.
@@ -51,22 +52,16 @@ class Stages:
         progress: StepProgress,
         kinds: Sequence[str] = KINDS,
     ) -> None:
-        self.settings, self.texts, self.progress = settings, texts, progress
-        self.files = {kind: checkpoint.with_name(f"{kind}.safetensors") for kind in kinds}
-        self.start = texts.read.start.numpy()
-        self.random = random_levels(self.start, texts.group)
+        self.settings, self.texts = settings, texts
         self.epoch = -(-len(texts.train) // settings.batch)
-        self.done = 0
-
-    def clear(self) -> None:
-        """Remove the files of the kinds."""
-        for file in self.files.values():
-            file.unlink(missing_ok=True)
+        steps = self.epoch * settings.proxy_epochs + (len(kinds) - 1) * settings.steps
+        rows = texts.read.start.numpy()
+        super().__init__(checkpoint, kinds, rows, texts.group, settings.seeds * steps, progress)
 
     def proxy(self) -> Record:
         """Bag-of-words proxies, read after every epoch: ``loss``, ``accuracy``, ``evidence``."""
-        at = [self.epoch * (k + 1) for k in range(self.settings.proxy_epochs)]
-        return self._follow("proxy", [partial(self._proxy, s) for s in self._seeds], at)
+        steps = [self.epoch * (k + 1) for k in range(self.settings.proxy_epochs)]
+        return self.follow("proxy", [partial(self._proxy, s) for s in self._seeds], steps)
 
     def standard(self) -> Record:
         """Standard models at their end: α, (2y − 1)γ and Δ of all tokens, A(α, β), accuracy."""
@@ -90,18 +85,18 @@ class Stages:
         """Models of which only attention is trained against ``standard``. [snell21] A.6"""
         return self.readers("frozen", partial(self._only_attention, standard))
 
-    def readers(self, kind: str, measure: Measure, at: Sequence[int] | None = None) -> Record:
+    def readers(self, kind: str, measure: Measure, steps: Sequence[int] | None = None) -> Record:
         """Train a reader of every seed.
 
         Args:
             kind: "uniform" fixes attention, "frozen" everything else; others train all parameters.
             measure: What is measured of them.
-            at: Steps to measure at; default: the paper's.
+            steps: Steps to measure at; default: the paper's.
         """
         from foveate.studies.snell21.agreement import checkpoints
 
         members = [partial(self._reader, kind, seed, measure) for seed in self._seeds]
-        return self._follow(kind, members, at or checkpoints(self.settings.steps))
+        return self.follow(kind, members, steps or checkpoints(self.settings.steps))
 
     def favour(self, evidence: Array) -> Array:
         """Evidence of single words (words,) for the label of their text, (N,)."""
@@ -112,10 +107,6 @@ class Stages:
         """Outputs of a model for the evaluation texts."""
         return probe_texts(model, self.texts.read, self.texts.y_read)
 
-    def compare(self, u: Array, v: Array) -> Array:
-        """Agreement of u with v by set and measure, shape (3, 3)."""
-        return compare(u, v, self.start, self.texts.group)
-
     def accuracy(self, right: Array) -> Array:
         """The share of texts that are right in each set, shape (3,)."""
         return by_set(right.astype(float), self.texts.group)
@@ -123,21 +114,6 @@ class Stages:
     @property
     def _seeds(self) -> range:
         return range(self.settings.seeds)
-
-    def _follow(
-        self, kind: str, members: Sequence[Callable[[], MemberTraining]], at: Sequence[int]
-    ) -> Record:
-        settings = self.settings
-        readers = len(self.files) - 1
-        total = settings.seeds * (self.epoch * settings.proxy_epochs + readers * settings.steps)
-        before = self.done
-        self.done += len(members) * at[-1]
-        return follow(
-            members,
-            at,
-            checkpoint=self.files[kind],
-            report=lambda done, _: self.progress(before + done, total),
-        )
 
     def _reader(self, kind: str, seed: int, measure: Measure) -> MemberTraining:
         settings, texts = self.settings, self.texts
@@ -190,8 +166,8 @@ class Stages:
         if self.settings.vectors is None:
             return None
         words = self.texts.vocabulary
-        chance = generator("vectors", len(words))
-        return glove(self.settings.vectors, words, self.settings.embedding, generator=chance)
+        rng = generator("vectors", len(words))
+        return glove(self.settings.vectors, words, self.settings.embedding, generator=rng)
 
     def _final_values(self, _seed: int, model: Reader) -> dict[str, Array]:
         probes = self.probe(model)

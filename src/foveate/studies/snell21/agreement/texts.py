@@ -15,7 +15,7 @@ from foveate.errors import FoveateError
 from foveate.randomness import generator
 from foveate.records.record import Array, Record
 from foveate.studies.snell21.agreement.comparison import CHOOSING, REPORTING, TRAINING
-from foveate.studies.snell21.agreement.readers import Stages
+from foveate.studies.snell21.agreement.readers import ReaderStages
 from foveate.text.corpora import TEXTS, load_texts
 from foveate.text.statistics.cooccurrence import count_table, label_targets, lookup, translations
 from foveate.text.tokens import Tokens, Vocabulary, truncate
@@ -37,7 +37,7 @@ class Texts:
         y_train: Their labels, shape (n,).
         read: Validation texts, then the sample of training texts.
         y_read: Their labels.
-        group: The set of each text that is read, see :data:`.comparing.SETS`.
+        group: The set of each text that is read, see :data:`.comparison.SETS`.
         trans: Trans(y|x_l) of the training texts' count table, for the evaluation texts, (N,).
         vocabulary: Words.
         about: Description of these texts.
@@ -111,7 +111,7 @@ def text_part(
     part is done, since later kinds are compared with earlier ones.
     """
     texts = prepared(settings, name)
-    stages = Stages(settings, texts, checkpoint, progress)
+    stages = ReaderStages(settings, texts, checkpoint, progress)
     proxy, standard = stages.proxy(), stages.standard()
     best = proxy.values["loss"][:, :, CHOOSING].argmin(0)
     seeds = np.arange(settings.seeds)

@@ -1,6 +1,6 @@
 """Training and measurements of each kind of model of a set of sentence pairs."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,9 +10,10 @@ import torch
 from torch import Tensor
 
 from foveate.records.record import Array, Record
-from foveate.studies.snell21.agreement.comparison import REPORTING, compare, random_levels
+from foveate.studies.snell21.agreement.comparison import REPORTING
+from foveate.studies.snell21.agreement.stages import Stages
 from foveate.text.corpora import Pairs
-from foveate.text.loop import MemberTraining, built, follow
+from foveate.text.loop import MemberTraining, built
 from foveate.text.models.proxy import Proxy
 from foveate.text.models.seq2seq import Seq2Seq
 from foveate.text.probes.pairs import (
@@ -47,8 +48,8 @@ Measured = dict[str, Array]
 Measure = Callable[[Seq2Seq], Measured]
 
 
-class PairStages:
-    """The trainings of one data set, one kind of model after the other.
+class PairStages(Stages):
+    """The trainings of one set of sentence pairs.
 
     Args:
         settings: Settings.
@@ -64,19 +65,13 @@ class PairStages:
         checkpoint: Path,
         progress: StepProgress,
     ) -> None:
-        self.settings, self.pairs, self.progress = settings, pairs, progress
-        self.files = {kind: checkpoint.with_name(f"{kind}.safetensors") for kind in KINDS}
+        self.settings, self.pairs = settings, pairs
         self.read: Pairs = pairs.read
         form = Tables.blank(self.read.source.lengths.numpy(), self.read.target.lengths.numpy())
-        self.start, self.group = form.start, pairs.group[form.pair]
-        self.random = random_levels(self.start, self.group)
         self.proxy_steps = -(-len(pairs.data.train) // settings.pair_proxy_batch)
-        self.done = 0
-
-    def clear(self) -> None:
-        """Remove the files of the kinds."""
-        for file in self.files.values():
-            file.unlink(missing_ok=True)
+        steps = self.proxy_steps * settings.proxy_epochs + (len(KINDS) - 1) * settings.pair_steps
+        group = pairs.group[form.pair]
+        super().__init__(checkpoint, KINDS, form.start, group, settings.seeds * steps, progress)
 
     def proxy(self) -> Record:
         """Bag-of-words proxies after some epochs: ``loss`` on the choosing half, ``evidence``."""
@@ -84,7 +79,7 @@ class PairStages:
             {*(e for e in EPOCHS if e < self.settings.proxy_epochs), self.settings.proxy_epochs}
         )
         members = [partial(self._proxy, seed) for seed in range(self.settings.seeds)]
-        return self._follow("proxy", members, [self.proxy_steps * epoch for epoch in epochs])
+        return self.follow("proxy", members, [self.proxy_steps * epoch for epoch in epochs])
 
     def standard(self) -> Record:
         """Standard models at their end: α, log β and Δ of all cells, A(α, β), token accuracy."""
@@ -92,7 +87,7 @@ class PairStages:
             partial(self._translator, "standard", seed, self._final_values)
             for seed in range(self.settings.seeds)
         ]
-        return self._follow("standard", members, [self.settings.pair_steps])
+        return self.follow("standard", members, [self.settings.pair_steps])
 
     def partner(self, standard: Record) -> Record:
         """Standard models of other seeds against ``standard`` at every checkpoint."""
@@ -114,21 +109,7 @@ class PairStages:
             partial(self._translator, kind, seed, measure(seed))
             for seed in range(self.settings.seeds)
         ]
-        return self._follow(kind, members, checkpoints(self.settings.pair_steps))
-
-    def _follow(
-        self, kind: str, members: Sequence[Callable[[], MemberTraining]], at: Sequence[int]
-    ) -> Record:
-        settings = self.settings
-        each = self.proxy_steps * settings.proxy_epochs + (len(KINDS) - 1) * settings.pair_steps
-        before = self.done
-        self.done += len(members) * at[-1]
-        return follow(
-            members,
-            at,
-            checkpoint=self.files[kind],
-            report=lambda done, _: self.progress(before + done, settings.seeds * each),
-        )
+        return self.follow(kind, members, checkpoints(self.settings.pair_steps))
 
     def _translator(self, kind: str, seed: int, measure: Measure) -> MemberTraining:
         settings, data = self.settings, self.pairs.data
@@ -155,7 +136,7 @@ class PairStages:
             return {"loss": np.asarray(self._chosen_loss(model)), "evidence": evidence.values}
 
         return MemberTraining(
-            model, lambda at: proxy_loss(model, stream.at(at)), measure, settings.proxy_lr
+            model, lambda step: proxy_loss(model, stream.at(step)), measure, settings.proxy_lr
         )
 
     @torch.no_grad()
@@ -168,9 +149,6 @@ class PairStages:
         ]
         loss, words = np.array(parts).T
         return float(np.average(loss, weights=words))
-
-    def _compare(self, u: Array, v: Array) -> Array:
-        return compare(u, v, self.start, self.group)
 
     def _alpha(self, model: Seq2Seq) -> Array:
         return read_attention(model, self.read.source, self.read.target).values
@@ -187,15 +165,15 @@ class PairStages:
         return {
             "alpha": alpha,
             "delta": influence(model, self.read.source, self.read.target).values,
-            "alpha_beta": self._compare(alpha, beta),
+            "alpha_beta": self.compare(alpha, beta),
             "accuracy": self._accuracy(model),
         }
 
     def _partner_values(self, standard: Record, seed: int, model: Seq2Seq) -> Measured:
         alpha = standard.last("alpha")[seed]
         return {
-            "alpha_alpha": self._compare(alpha, self._alpha(model)),
-            "alpha_beta_other": self._compare(alpha, self._beta(model)),
+            "alpha_alpha": self.compare(alpha, self._alpha(model)),
+            "alpha_beta_other": self.compare(alpha, self._beta(model)),
             "partner_accuracy": self._accuracy(model),
             "partner_bleu": np.asarray(self._bleu(model)),
         }
@@ -205,10 +183,10 @@ class PairStages:
     ) -> Measured:
         beta = self._beta(model)
         return {
-            "alpha_uf": self._compare(standard.last("alpha")[seed], beta),
-            "delta_uf": self._compare(standard.last("delta")[seed], beta),
-            "uf_px": self._compare(beta, proxy),
-            "uf_trans": self._compare(beta, self.pairs.trans),
+            "alpha_uf": self.compare(standard.last("alpha")[seed], beta),
+            "delta_uf": self.compare(standard.last("delta")[seed], beta),
+            "uf_px": self.compare(beta, proxy),
+            "uf_trans": self.compare(beta, self.pairs.trans),
             "uniform_accuracy": self._accuracy(model),
         }
 

@@ -35,9 +35,9 @@ def low(values: NDArray[np.float64]) -> float:
 
 def mean_over_seeds(records: Records, read: Callable[[Record], NDArray[np.float64]]) -> Interval:
     """The mean over data sets, with its interval over the seeds that all of them have."""
-    each = [read(record) for record in records.values()]
-    seeds = min(map(len, each))
-    return mean_interval(np.mean([values[:seeds] for values in each], 0))
+    series = [read(record) for record in records.values()]
+    seeds = min(map(len, series))
+    return mean_interval(np.mean([values[:seeds] for values in series], 0))
 
 
 def short(value: float | NDArray[np.float64]) -> str:
@@ -53,7 +53,7 @@ def short(value: float | NDArray[np.float64]) -> str:
 
 def count(passed: dict[str, bool]) -> str:
     """The number of data sets that pass, and the names of the others."""
-    failed = [title(data) for data, fine in passed.items() if not fine]
+    failed = [title(data) for data, passes in passed.items() if not passes]
     start = f"In {len(passed) - len(failed)} of {len(passed)} data sets"
     return f"{start} (not in {', '.join(failed)})." if failed else f"{start}."
 

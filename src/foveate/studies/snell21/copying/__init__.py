@@ -5,14 +5,13 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, ClassVar
 
-import numpy as np
 from pydantic import Field
 
 from foveate.jobs.experiment import EXPERIMENTS, Experiment, Scale, Work
 from foveate.records.record import Record
 from foveate.settings import AtLeastTwo, Count, Positive, Settings
 from foveate.text.copy_training import CopyTask, copy_training, model_for
-from foveate.text.loop import MemberTraining, built, follow
+from foveate.text.loop import MemberTraining, built, even_steps, follow
 from foveate.types import StepProgress
 
 __all__ = ["SPANS", "Copying", "CopyingSettings"]
@@ -85,9 +84,11 @@ def _part(settings: CopyingSettings, kind: str, checkpoint: Path, progress: Step
         settings.lr,
     )
     steps = getattr(settings, SPANS[kind])
-    at = np.unique([*range(0, steps + 1, settings.every), steps]).tolist()
+    measured_steps = even_steps(steps, settings.every)
     members = [partial(_member, task, seed) for seed in range(settings.seeds)]
-    return follow(members, at, checkpoint=checkpoint, report=progress, meta={"kind": kind})
+    return follow(
+        members, measured_steps, checkpoint=checkpoint, report=progress, meta={"kind": kind}
+    )
 
 
 def _member(task: CopyTask, seed: int) -> MemberTraining:

@@ -5,7 +5,6 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, ClassVar
 
-import numpy as np
 from pydantic import Field
 
 from foveate.jobs.experiment import EXPERIMENTS, Experiment, Scale, Work
@@ -15,6 +14,7 @@ from foveate.settings import AtLeastTwo, Count, Positive, Settings, one_of
 from foveate.studies.snell21.heads.scenarios import SCENARIOS, train_scenario
 from foveate.studies.snell21.heads.search import Search, find_heads
 from foveate.text.copy_training import CopyTask
+from foveate.text.loop import even_steps
 from foveate.text.models.seq2seq import Cell, Contexts
 from foveate.types import StepProgress
 
@@ -66,7 +66,7 @@ class HeadsSettings(Settings):
             cell,
             contexts,
         )
-        steps = tuple(np.unique([*range(0, self.steps + 1, self.every), self.steps]).tolist())
+        steps = tuple(even_steps(self.steps, self.every))
         return Search(
             task,
             steps,

@@ -72,15 +72,15 @@ def head_names(
 
 def _choose_heads(heads: list[int], count: int, stream: str, draw: int) -> list[int]:
     """``count`` of ``heads``, each at most once unless there are too few."""
-    chance = generator("heads of a draw", stream, draw, count)
+    rng = generator("heads of a draw", stream, draw, count)
     if len(heads) < count:
-        return [heads[int(i)] for i in torch.randint(len(heads), (count,), generator=chance)]
-    return [heads[int(i)] for i in torch.randperm(len(heads), generator=chance)[:count]]
+        return [heads[int(i)] for i in torch.randint(len(heads), (count,), generator=rng)]
+    return [heads[int(i)] for i in torch.randperm(len(heads), generator=rng)[:count]]
 
 
 def _member(search: Search, names: list[HeadName], draw: int) -> MemberTraining:
-    def learnt(now: Mapping[str, Array]) -> bool:
-        return bool(now["accuracy"] > search.good)
+    def learnt(measured: Mapping[str, Array]) -> bool:
+        return bool(measured["accuracy"] > search.good)
 
     # Data seeds of the search chose the heads; these are others.
     return copy_training(search.task, with_heads(search.task, *names), 1000 + draw, learnt)

@@ -77,8 +77,8 @@ def with_heads(task: CopyTask, *names: tuple[str | int, ...]) -> Seq2Seq:
 def attempt(search: Search, candidate: int, seed: int) -> tuple[float, float]:
     """Best and last accuracy of a model with this one head; ends once it has learnt."""
 
-    def learnt(now: Mapping[str, Array]) -> bool:
-        return bool(now["accuracy"] > search.good)
+    def learnt(measured: Mapping[str, Array]) -> bool:
+        return bool(measured["accuracy"] > search.good)
 
     def member() -> MemberTraining:
         return copy_training(

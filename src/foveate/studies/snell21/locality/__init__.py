@@ -77,9 +77,13 @@ def _part(
     settings: LocalitySettings, name: str, checkpoint: Path, progress: StepProgress
 ) -> Record:
     """Train every seed under one condition and measure γ over training."""
-    fine = min(settings.fine_until, settings.steps)
-    at = np.unique(
-        [*range(0, fine + 1, 2), *range(0, settings.steps + 1, settings.every), settings.steps]
+    fine_steps = min(settings.fine_until, settings.steps)
+    steps = np.unique(
+        [
+            *range(0, fine_steps + 1, 2),
+            *range(0, settings.steps + 1, settings.every),
+            settings.steps,
+        ]
     )
     task = KeywordTask(
         settings.length,
@@ -93,4 +97,4 @@ def _part(
     members = [
         partial(keyword_training, task, CONDITIONS[name], seed) for seed in range(settings.seeds)
     ]
-    return follow(members, at.tolist(), checkpoint=checkpoint, report=progress)
+    return follow(members, steps.tolist(), checkpoint=checkpoint, report=progress)

@@ -32,12 +32,12 @@ def figures(settings: "LocalitySettings", records: Records) -> Mapping[str, Any]
     """γ over steps (Figure 5) for each condition; γ by distance from the keyword and by place."""
     named = {NAMES[name]: record for name, record in records.items()}
     curves = [_curves(record, title, settings.fine_until) for title, record in named.items()]
-    around = [_window_chart(settings, record, title) for title, record in named.items()]
+    charts = [_window_chart(settings, record, title) for title, record in named.items()]
     return {
         "curves": alt.vconcat(*curves).properties(
             description="Log-odds at five positions over training, early and whole, by condition."
         ),
-        "around": alt.hconcat(*around).properties(
+        "around": alt.hconcat(*charts).properties(
             description="Log-odds by distance from the keyword, early and at the end."
         ),
     }
@@ -65,10 +65,10 @@ def _lines(record: Record, part: Array, title: str) -> alt.LayerChart:
 
 def _window_chart(settings: "LocalitySettings", record: Record, title: str) -> alt.LayerChart:
     """Mean γ at each distance from the keyword, when the loss begins to fall and at the end."""
-    around = record.values["around"]  # (T, S, 2 REACH + 1)
-    at_early = around[early_at(record, settings.early), np.arange(around.shape[1])]
+    window = record.values["around"]  # (T, S, 2 REACH + 1)
+    at_early = window[early_at(record, settings.early), np.arange(window.shape[1])]
     rows = []
-    for when, values in zip(MOMENTS, (at_early, around[-1]), strict=True):
+    for when, values in zip(MOMENTS, (at_early, window[-1]), strict=True):
         for k in range(values.shape[1]):
             finite = values[np.isfinite(values[:, k]), k]
             if len(finite):

@@ -59,13 +59,13 @@ class _Orders(NamedTuple):
         early: Local when the loss begins to fall.
         accurate: Still local when accuracy passes .9.
         late: Spread out at the end, in the paper's order.
-        behind: With γ_L > γ_{l*} at the end.
+        last_above: With γ_L > γ_{l*} at the end.
     """
 
     early: float
     accurate: float
     late: float
-    behind: float
+    last_above: float
 
 
 def findings(settings: "LocalitySettings", records: Records) -> list[Finding]:
@@ -92,19 +92,21 @@ def _verdict(orders: _Orders) -> Verdict:
     if orders.early >= MIN_SHARE and orders.late >= MIN_SHARE:
         return "holds"
     return (
-        "holds in part" if orders.early >= MIN_SHARE and orders.behind >= 0.5 else "does not hold"
+        "holds in part"
+        if orders.early >= MIN_SHARE and orders.last_above >= 0.5
+        else "does not hold"
     )
 
 
 def _orders(settings: "LocalitySettings", record: Record) -> _Orders:
     seeds = np.arange(record.values["mean"].shape[1])
-    behind = record.last("last") > record.last("keyword")
+    last_above = record.last("last") > record.last("keyword")
     accurate = _first(record.values["accuracy"] > ACCURATE)
     return _Orders(
         float(local(record)[early_at(record, settings.early), seeds].mean()),
         float(local(record)[accurate, seeds].mean()),
         float(spread_out(record)[-1].mean()),
-        float(behind.mean()),
+        float(last_above.mean()),
     )
 
 
@@ -121,7 +123,7 @@ def _summary(settings: "LocalitySettings", record: Record, title: str) -> str:
         f"{ACCURATE} in {orders.accurate:.0%} (median step "
         f"{np.median(record.t[_first(record.values['accuracy'] > ACCURATE)]):.0f}); at the end the "
         f"paper's order (γ_L > γ_l*+1 > γ̄, γ_l*) in {orders.late:.0%}, γ_L > γ_l* in "
-        f"{orders.behind:.0%}; means at the end: {end}."
+        f"{orders.last_above:.0%}; means at the end: {end}."
     )
 
 

@@ -101,8 +101,8 @@ def read_keywords(model: Reader, x: Tensor, y: Tensor) -> dict[str, Array]:
     """
     output = model(x)
     positive = y == 1
-    gamma, at = output.gamma[positive], (x[positive] == KEYWORD).long().argmax(1)
-    inner, last_position = gamma[at < x.shape[1] - 1], at[at < x.shape[1] - 1, None]
+    gamma, keyword = output.gamma[positive], (x[positive] == KEYWORD).long().argmax(1)
+    inner, last_position = gamma[keyword < x.shape[1] - 1], keyword[keyword < x.shape[1] - 1, None]
     return {
         "accuracy": _mean((output.logit > 0) == positive),
         "loss": _mean(torch.nn.functional.softplus(-signed(output.logit, y))),
@@ -112,13 +112,13 @@ def read_keywords(model: Reader, x: Tensor, y: Tensor) -> dict[str, Array]:
         "last": _mean(inner[:, -1]),
         "first": _mean(inner[:, 0]),
         "place": gamma.double().mean(0).numpy(),
-        "around": _window(gamma, at),
+        "around": _window(gamma, keyword),
     }
 
 
-def _window(gamma: Tensor, at: Tensor) -> Array:
+def _window(gamma: Tensor, keyword: Tensor) -> Array:
     """The mean of γ at each distance from the keyword, shape (2 REACH + 1,)."""
-    position = at[:, None] + torch.arange(-MAX_DISTANCE, MAX_DISTANCE + 1)
+    position = keyword[:, None] + torch.arange(-MAX_DISTANCE, MAX_DISTANCE + 1)
     inside = (position >= 0) & (position < gamma.shape[1])
     neighbours = gamma.double().gather(1, position.clamp(0, gamma.shape[1] - 1))
     return neighbours.masked_fill(~inside, torch.nan).nanmean(0).numpy()

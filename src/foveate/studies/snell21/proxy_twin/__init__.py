@@ -2,15 +2,12 @@
 
 from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 from typing import ClassVar
 
 from foveate.jobs.experiment import EXPERIMENTS, Experiment, Scale, Work
 from foveate.records.findings import Revision
-from foveate.records.record import Record
 from foveate.settings import Count, NonEmpty, NonNegative, Positive, Settings
 from foveate.studies.snell21.agreement import AgreementSettings
-from foveate.types import StepProgress
 
 __all__ = ["ProxyTwin", "ProxyTwinSettings"]
 
@@ -95,22 +92,9 @@ class ProxyTwin(Experiment):
 
     def parts(self, settings: ProxyTwinSettings) -> Mapping[str, Work]:
         from foveate.studies.snell21.agreement.texts import available_texts
+        from foveate.studies.snell21.proxy_twin.parts import minima, trained
 
         texts = available_texts(settings.texts.texts) or ("keywords",)
-        return {"minima": partial(_minima, settings)} | {
-            name: partial(_texts, settings, name) for name in texts
+        return {"minima": partial(minima, settings)} | {
+            name: partial(trained, settings, name) for name in texts
         }
-
-
-def _minima(settings: ProxyTwinSettings, _: Path, progress: StepProgress) -> Record:
-    from foveate.studies.snell21.proxy_twin.parts import minima
-
-    return minima(settings, progress)
-
-
-def _texts(
-    settings: ProxyTwinSettings, name: str, checkpoint: Path, progress: StepProgress
-) -> Record:
-    from foveate.studies.snell21.proxy_twin.parts import trained
-
-    return trained(settings, name, checkpoint, progress)

@@ -10,7 +10,7 @@ from scipy import sparse
 from foveate.randomness import generator
 from foveate.records.record import Array, Record
 from foveate.studies.snell21.agreement.comparison import CHOOSING
-from foveate.studies.snell21.agreement.readers import Stages
+from foveate.studies.snell21.agreement.readers import ReaderStages
 from foveate.studies.snell21.agreement.texts import Texts, prepared
 from foveate.studies.snell21.proxy_twin.factored import (
     factored_minimum,
@@ -36,17 +36,17 @@ def corpus(texts: int, words: int, seed: int) -> tuple[Array, Array]:
     Returns:
         Shares of each word in each text, shape (texts, words), and labels, shape (texts,).
     """
-    chance = generator("twin corpus", seed)
+    rng = generator("twin corpus", seed)
     rates = torch.ones(texts, words, dtype=torch.float64)
-    counts = torch.poisson(rates, generator=chance)
+    counts = torch.poisson(rates, generator=rng)
     counts[:, 0] += counts.sum(1) == 0
     x = counts / counts.sum(1, keepdim=True)
-    weights = 4 * torch.randn(words, generator=chance, dtype=torch.float64)
-    y = torch.rand(texts, generator=chance, dtype=torch.float64) < (x @ weights).sigmoid()
+    weights = 4 * torch.randn(words, generator=rng, dtype=torch.float64)
+    y = torch.rand(texts, generator=rng, dtype=torch.float64) < (x @ weights).sigmoid()
     return x.numpy(), y.numpy().astype(int)
 
 
-def minima(settings: "ProxyTwinSettings", progress: StepProgress) -> Record:
+def minima(settings: "ProxyTwinSettings", _: Path, progress: StepProgress) -> Record:
     """Proxy and logistic regression minimised on every corpus under every penalty.
 
     The record's t are the penalties as shares of λ_max; ``values`` (T, S): ``gap``, the relative
@@ -56,9 +56,9 @@ def minima(settings: "ProxyTwinSettings", progress: StepProgress) -> Record:
     rows: dict[str, list[list[float]]] = {"gap": [], "norm": [], "strength": []}
     for seed in range(settings.corpora):
         x, y = corpus(settings.corpus_texts, settings.corpus_words, seed)
-        chance = generator("twin start", seed)
+        rng = generator("twin start", seed)
         size = settings.corpus_d * (2 + settings.corpus_words)
-        start = torch.randn(size, generator=chance, dtype=torch.float64).numpy()
+        start = torch.randn(size, generator=rng, dtype=torch.float64).numpy()
         minima = [_one_minimum(settings, x, y, share, start) for share in settings.penalties]
         for name, column in zip(rows, zip(*minima, strict=True), strict=True):
             rows[name].append(list(column))
@@ -93,7 +93,7 @@ def trained(
     strengths, 3).
     """
     texts = prepared(settings.texts, name)
-    stages = Stages(settings.texts, texts, checkpoint, progress, ("proxy", "uniform"))
+    stages = ReaderStages(settings.texts, texts, checkpoint, progress, ("proxy", "uniform"))
     proxy = stages.proxy()
     seeds = np.arange(settings.texts.seeds)
     best = proxy.values["loss"][:, :, CHOOSING].argmin(0)
@@ -139,7 +139,7 @@ def _shares(texts: Texts) -> tuple[Any, Array]:
     return sparse.csr_matrix(shares), np.asarray(counts.sum(0)).ravel() > 0
 
 
-def _margin(stages: Stages, weights: Array) -> Array:
+def _margin(stages: ReaderStages, weights: Array) -> Array:
     """Log-odds of the label of each text, (n,), from the weights of words."""
     means = np.add.reduceat(stages.favour(weights), stages.start[:-1])
     return np.asarray(means / np.diff(stages.start))

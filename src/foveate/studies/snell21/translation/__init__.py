@@ -2,18 +2,18 @@
 
 from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
-from typing import ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar
 
 from foveate.jobs.experiment import EXPERIMENTS, Experiment, Scale, Work
 from foveate.records.findings import Revision
-from foveate.records.record import Record
 from foveate.settings import Count, Positive, Settings, Share
-from foveate.types import StepProgress
+
+if TYPE_CHECKING:
+    from foveate.text.models.seq2seq import Readout
 
 __all__ = ["READOUTS", "Translation", "TranslationSettings"]
 
-READOUTS = ("linear", "relu")
+READOUTS: "tuple[Readout, ...]" = ("linear", "relu")
 
 
 class TranslationSettings(Settings):
@@ -117,26 +117,11 @@ class Translation(Experiment):
 
     def parts(self, settings: TranslationSettings) -> Mapping[str, Work]:
         from foveate.studies.snell21.agreement.pairs import available_pairs
+        from foveate.studies.snell21.translation.alignment import align_part
+        from foveate.studies.snell21.translation.optimum import readout_part
 
-        readouts = {f"readout-{name}": partial(_readout, settings, name) for name in READOUTS}
+        readouts = {f"readout-{name}": partial(readout_part, settings, name) for name in READOUTS}
         return readouts | {
-            f"align-{name}": partial(_align, settings, name)
+            f"align-{name}": partial(align_part, settings, name)
             for name in available_pairs(settings.aligned)
         }
-
-
-def _readout(
-    settings: TranslationSettings, name: str, checkpoint: Path, progress: StepProgress
-) -> Record:
-    from foveate.studies.snell21.translation.optimum import readout_part
-    from foveate.text.models.seq2seq import Readout
-
-    return readout_part(settings, cast(Readout, name), checkpoint, progress)
-
-
-def _align(
-    settings: TranslationSettings, name: str, checkpoint: Path, progress: StepProgress
-) -> Record:
-    from foveate.studies.snell21.translation.alignment import align_part
-
-    return align_part(settings, name, checkpoint, progress)

@@ -93,16 +93,16 @@ def align_part(
         settings.align_batch,
         settings.align_lr,
     )
-    at = measurement_steps(settings.align_steps)
+    steps = measurement_steps(settings.align_steps)
 
     def training(seed: int) -> MemberTraining:
         label = ("aligning", name, seed)
         model = translator(data, sizes, *label)
-        measure = partial(_measured, scored, at[-1])
+        measure = partial(_measured, scored, steps[-1])
         return translation_training(model, train, sizes, measure, *label)
 
     members = [partial(training, seed) for seed in range(settings.align_seeds)]
-    record = follow(members, at, checkpoint=checkpoint, report=progress)
+    record = follow(members, steps, checkpoint=checkpoint, report=progress)
     size = len(data.source_vocabulary), len(data.target_vocabulary)
     final = {"ibm1": _ibm1(train, scored, size), "diagonal": scored(diagonal(scored.pairs))}
     repeated = {k: np.repeat(v[None], settings.align_seeds, 0) for k, v in final.items()}
@@ -129,7 +129,7 @@ def _ibm1(train: Pairs, scored: ScoredLinks, size: tuple[int, int]) -> Array:
     """Scores of IBM Model 1 after :data:`ITERATIONS` iterations, shape (K, 3)."""
     models = (fit_ibm1(train.source, train.target, size, iterations=k) for k in ITERATIONS)
     links = (model.align(scored.pairs.source, scored.pairs.target) for model in models)
-    return np.stack([scored(each) for each in links])
+    return np.stack([scored(aligned) for aligned in links])
 
 
 def diagonal(pairs: Pairs) -> LinkSets:

@@ -99,11 +99,11 @@ def _banded(
         .mark_area(opacity=0.16)
         .encode(x=_steps(), y="low:Q", y2="high:Q", color=colour_encoding)
     )
-    up = alt.Y("y:Q", title=title, scale=scale)
+    y_axis = alt.Y("y:Q", title=title, scale=scale)
     line = (
         alt.Chart()
         .mark_line(strokeWidth=2, point=True)
-        .encode(x=_steps(), y=up, color=colour_encoding)
+        .encode(x=_steps(), y=y_axis, color=colour_encoding)
     )
     return with_rows((band + line).properties(height=230), rows)
 

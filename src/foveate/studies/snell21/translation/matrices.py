@@ -49,7 +49,7 @@ def over_training(records: Records) -> alt.VConcatChart:
     rows = []
     for record in records.values():
         meta = record.meta
-        at = np.unique(np.linspace(0, len(record.t) - 1, MAX_TABLES).round().astype(int))
+        indices = np.unique(np.linspace(0, len(record.t) - 1, MAX_TABLES).round().astype(int))
         shape = len(meta["target"]), len(meta["source"])
         links = (meta["sure"], meta["possible"])
         charts = [
@@ -60,7 +60,7 @@ def over_training(records: Records) -> alt.VConcatChart:
                 f"step {int(record.t[k]):,}",
                 links,
             )
-            for k in at
+            for k in indices
         ]
         rows.append(alt.hconcat(*charts).properties(title=TITLES.get(meta["data"], meta["data"])))
     return alt.vconcat(*rows).properties(
@@ -83,8 +83,8 @@ def _heat(
     rows: Rows = [{"i": i, "j": j, "value": float(table[j, i])} for j in range(T) for i in range(L)]
     sure, possible = ({(int(i), int(j)) for i, j in some} for some in links)
     for row in rows:
-        at = (row["i"], row["j"])
-        row["link"] = "sure" if at in sure else "possible" if at in possible else ""
+        cell = (row["i"], row["j"])
+        row["link"] = "sure" if cell in sure else "possible" if cell in possible else ""
     x = alt.X("i:O", title=None, axis=_words(source, -40))
     y = alt.Y("j:O", title=None, axis=_words(target, 0) if target else None)
     scale = alt.Scale(domain=[0, 1], range=["#ffffff", "#08519c"], interpolate="rgb")

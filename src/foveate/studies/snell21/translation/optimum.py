@@ -57,15 +57,15 @@ def readout_part(
     )
     order = torch.randperm(len(data.validation), generator=generator("solved", settings.data))
     held_out = data.validation.take(order[: settings.translated])
-    some = data.validation.take(order[: settings.solved])
-    at = checkpoints(settings.steps)
+    subset = data.validation.take(order[: settings.solved])
+    steps = checkpoints(settings.steps)
 
     def measure(model: Seq2Seq, step: int) -> dict[str, Array]:
         reached = performance(model, held_out.source, held_out.target)
-        bleu = _bleu(settings, data, held_out, model) if step == at[-1] else np.nan
+        bleu = _bleu(settings, data, held_out, model) if step == steps[-1] else np.nan
         values = {"accuracy": reached.accuracy, "loss": reached.loss, "bleu": bleu}
         numbers = {name: np.asarray(value) for name, value in values.items()}
-        return numbers | (solved(model, some) if readout == "linear" else {})
+        return numbers | (solved(model, subset) if readout == "linear" else {})
 
     def training(seed: int) -> MemberTraining:
         label = ("readout", settings.data, readout, seed)
@@ -73,8 +73,8 @@ def readout_part(
         return translation_training(model, data.train, sizes, measure, *label)
 
     members = [partial(training, seed) for seed in range(settings.seeds)]
-    meta = _meta(settings, data, some)
-    return follow(members, at, checkpoint=checkpoint, report=progress, meta=meta)
+    meta = _meta(settings, data, subset)
+    return follow(members, steps, checkpoint=checkpoint, report=progress, meta=meta)
 
 
 @torch.no_grad()
@@ -127,13 +127,13 @@ def _bleu(
     return translated_bleu(model, held_out, data.target_vocabulary, width=settings.beam, most=most)
 
 
-def _meta(settings: "TranslationSettings", data: SentencePairs, some: Pairs) -> dict[str, object]:
-    number = example_pair(some)
+def _meta(settings: "TranslationSettings", data: SentencePairs, subset: Pairs) -> dict[str, object]:
+    number = example_pair(subset)
     return {
         "data": settings.data,
         "about": data.about,
         "counts": data.counts,
-        "lengths": some.lengths.tolist(),
-        "source": data.source_vocabulary.decode(some.source[number]),
-        "target": data.target_vocabulary.decode(some.target[number]),
+        "lengths": subset.lengths.tolist(),
+        "source": data.source_vocabulary.decode(subset.source[number]),
+        "target": data.target_vocabulary.decode(subset.target[number]),
     }

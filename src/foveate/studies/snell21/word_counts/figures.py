@@ -46,8 +46,8 @@ def _deviation(record: Record) -> alt.LayerChart:
     ]
     first = record.values["gamma"][0].mean() * np.sqrt(record.t[0])
     rows += [{"d": float(d), "half": float(first / np.sqrt(d))} for d in record.t]
-    across = alt.X("d:Q", title="dimension d", scale=alt.Scale(type="log", base=2, nice=False))
-    up = alt.Y(
+    x_axis = alt.X("d:Q", title="dimension d", scale=alt.Scale(type="log", base=2, nice=False))
+    y_axis = alt.Y(
         "off:Q",
         title="relative deviation from the limit",
         scale=alt.Scale(type="log", nice=False),
@@ -59,7 +59,7 @@ def _deviation(record: Record) -> alt.LayerChart:
         ),
         legend=alt.Legend(columns=3, labelLimit=220, symbolType="stroke"),
     )
-    base = alt.Chart().encode(x=across, y=up, color=colour_encoding)
+    base = alt.Chart().encode(x=x_axis, y=y_axis, color=colour_encoding)
     points = base.transform_filter("datum.mean === false").mark_point(size=14, opacity=0.4)
     means = [  # the two that fall lie on each other: one broad, the other narrow on top
         base.transform_filter(f"datum.mean && {test}").mark_line(strokeWidth=width)
@@ -72,7 +72,7 @@ def _deviation(record: Record) -> alt.LayerChart:
         alt.Chart()
         .transform_filter("isValid(datum.half)")
         .mark_line(color=TEXT_COLOUR, strokeDash=[4, 3], strokeWidth=1.2)
-        .encode(x=across, y=alt.Y("half:Q"))
+        .encode(x=x_axis, y=alt.Y("half:Q"))
     )
     chart = alt.layer(points, *means, half).properties(
         width=420,

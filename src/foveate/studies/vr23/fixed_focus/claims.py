@@ -71,8 +71,8 @@ def _monotone(name: str, values: FloatArray, sign: int) -> Check:
 
 def _ratio(record: Record, values: FloatArray, alpha: float) -> FloatArray:
     """The incentive at one α over the largest mean, shape (S,)."""
-    at = record.meta["alphas"].index(alpha)
-    return np.asarray(values[at] / values.mean(1).max())
+    index = record.meta["alphas"].index(alpha)
+    return np.asarray(values[index] / values.mean(1).max())
 
 
 def _soft_incentive(sets: Records) -> CheckedClaim:
@@ -179,10 +179,12 @@ def _theorem(record: Record, sets: Records) -> CheckedClaim:
         measure = "relative error of the training loss on sampled bags where it is largest"
         every = np.stack([loss_errors(record, paradigm) for paradigm in PARADIGMS])
         mean = every.mean(-1)
-        at = np.unravel_index(np.abs(mean).argmax(), mean.shape)
-        effect = np.sign(mean[at]) * every[at]
+        index = np.unravel_index(np.abs(mean).argmax(), mean.shape)
+        effect = np.sign(mean[index]) * every[index]
         word = f"on {record.meta['n']} sampled bags the loss is off by at most {effect.mean():.1%}"
-        checks.append(compare_mean(effect, 0.05, below=True, text=f"{word} ({PARADIGMS[at[0]]})"))
+        checks.append(
+            compare_mean(effect, 0.05, below=True, text=f"{word} ({PARADIGMS[index[0]]})")
+        )
     return CheckedClaim(checks, effect, measure, "theorem")
 
 

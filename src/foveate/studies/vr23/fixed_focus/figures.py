@@ -59,8 +59,8 @@ def figures(_: object, records: Records) -> dict[str, Any]:
 def ramp(count: int) -> list[str]:
     """Colours for so many values of alpha, the lightest first."""
     stops = np.array([[int(c[i : i + 2], 16) for i in (1, 3, 5)] for c in RAMP])
-    at = np.linspace(0, len(RAMP) - 1, count) if count > 1 else np.array([len(RAMP) - 1.0])
-    mixed = [np.interp(at, np.arange(len(RAMP)), stops[:, k]).round() for k in range(3)]
+    positions = np.linspace(0, len(RAMP) - 1, count) if count > 1 else np.array([len(RAMP) - 1.0])
+    mixed = [np.interp(positions, np.arange(len(RAMP)), stops[:, k]).round() for k in range(3)]
     return ["#{:02X}{:02X}{:02X}".format(*map(int, row)) for row in zip(*mixed, strict=True)]
 
 
@@ -123,7 +123,7 @@ def _panel(
             for i in range(len(x))
             for k, alpha in enumerate(alphas)
         ]
-    across = alt.X(
+    x_axis = alt.X(
         "x:Q",
         title="time t" if timed else "epochs",
         scale=alt.Scale(domain=[0, float(x[-1])], nice=False),
@@ -136,34 +136,34 @@ def _panel(
         scale=alt.Scale(domain=ends, nice=False),
     )
     title = f"{SETS[data]}, {label(paradigm)}"
-    layers = _lines(across, y, [f"{alpha:g}" for alpha in alphas])
+    layers = _lines(x_axis, y, [f"{alpha:g}" for alpha in alphas])
     return with_rows(
         alt.layer(*layers).properties(width=WIDTH, height=HEIGHT, title=panel_title(title)), rows
     )
 
 
-def _lines(across: alt.X, y: alt.Y, names: Sequence[str]) -> list[alt.Chart]:
+def _lines(x_axis: alt.X, y: alt.Y, names: Sequence[str]) -> list[alt.Chart]:
     scale = alt.Scale(domain=list(names), range=ramp(len(names)))
     legend = alt.Legend(
         title="α =", symbolType="stroke", symbolOpacity=1, columns=len(names), titleOrient="left"
     )
     colour_encoding = alt.Color("name:N", scale=scale, legend=legend)
-    thin = alt.value([4, 3])
+    dash = alt.value([4, 3])
     return [
         alt.Chart()
         .transform_filter("isValid(datum.low)")
         .mark_area(opacity=0.18, clip=True)
         .encode(
-            x=across, y="low:Q", y2="high:Q", fill=alt.Fill("name:N", scale=scale, legend=legend)
+            x=x_axis, y="low:Q", y2="high:Q", fill=alt.Fill("name:N", scale=scale, legend=legend)
         ),
         alt.Chart()
         .transform_filter("isValid(datum.mean)")
         .mark_line(strokeWidth=2.6, clip=True)
-        .encode(x=across, y=y, color=colour_encoding),
+        .encode(x=x_axis, y=y, color=colour_encoding),
         alt.Chart()
         .transform_filter("isValid(datum.theory)")
         .mark_line(strokeWidth=1.1, color=TEXT_COLOUR, clip=True)
-        .encode(x=across, y="theory:Q", detail="name:N", strokeDash=thin),
+        .encode(x=x_axis, y="theory:Q", detail="name:N", strokeDash=dash),
     ]
 
 

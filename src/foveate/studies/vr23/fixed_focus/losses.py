@@ -54,9 +54,11 @@ def _over_limit(record: Record, name: str, paradigm: str) -> FloatArray:
 def _others_flatten(sets: Records) -> CheckedClaim:
     rows, checks, extra = {}, [], []
     for name, record in sets.items():
-        some, shares = alphas_of(record) < 1, []
+        partial, shares = alphas_of(record) < 1, []
         for paradigm in ("hard", "lvml"):
-            start, at_75, end = (_loss(record, paradigm, s)[some].mean(1) for s in (0.0, 0.75, 1.0))
+            start, at_75, end = (
+                _loss(record, paradigm, s)[partial].mean(1) for s in (0.0, 0.75, 1.0)
+            )
             shares.append(((at_75 - end) / (start - end)).max())
         both = np.concatenate([_over_limit(record, "set_loss", p) for p in ("hard", "lvml")])
         unseen = np.concatenate([_over_limit(record, "loss", p) for p in ("hard", "lvml")])
@@ -90,8 +92,8 @@ def half_time(record: Record, paradigm: str) -> FloatArray:
     lines = [tuple(line) for line in record.meta["lines"]]
     index = lines.index((paradigm, record.meta["rates"]["equal"][paradigm]))
     alphas = alphas_of(record)
-    each = record.final["losses"].reshape(len(lines), len(alphas), -1, record.meta["epochs_run"])
-    losses = each[index][alphas < 1]
+    curves = record.final["losses"].reshape(len(lines), len(alphas), -1, record.meta["epochs_run"])
+    losses = curves[index][alphas < 1]
     start = curve(record, "set_loss", paradigm)[0][alphas < 1]
     halfway = (start + losses.min(-1)) / 2
     return np.asarray((losses <= halfway[..., None]).argmax(-1).mean(0) + 1.0)
@@ -145,9 +147,9 @@ def _large_alphas_coincide(sets: Records) -> CheckedClaim:
 
 def _loss_fall(record: Record, share: float, rates: str = "equal") -> FloatArray:
     """Relative decrease of the hard loss at α = .2, shape (S,)."""
-    at = record.meta["alphas"].index(0.2)
-    start, now = (_loss(record, "hard", s, rates)[at] for s in (0.0, share))
-    return np.asarray((start - now) / start)
+    index = record.meta["alphas"].index(0.2)
+    start, later = (_loss(record, "hard", s, rates)[index] for s in (0.0, share))
+    return np.asarray((start - later) / start)
 
 
 def _hard_is_flat(sets: Records) -> CheckedClaim:

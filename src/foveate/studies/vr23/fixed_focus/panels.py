@@ -34,11 +34,11 @@ def banded(x: FloatArray, values: FloatArray, names: Sequence[str]) -> Iterator[
     mean, (low, high) = values.mean(2), ends_of_mean(values)
     alone = values.shape[2] == 1
     for k, name in enumerate(names):
-        for i, at in enumerate(x):
+        for i, x_value in enumerate(x):
             ends = (
                 {} if alone else {"low": _round_limit(low[i, k]), "high": _round_limit(high[i, k])}
             )
-            yield {"x": float(at), "mean": _round_limit(mean[i, k]), **ends, "name": name}
+            yield {"x": float(x_value), "mean": _round_limit(mean[i, k]), **ends, "name": name}
 
 
 def _round_limit(value: float) -> float:

@@ -42,13 +42,13 @@ def _profile(
 ) -> alt.LayerChart:
     """A line a paradigm over alpha, with its interval; dashed where a row has a ``limit``."""
     color, dashes = paradigm_encodings(PARADIGMS)
-    across = alt.X(
+    x_axis = alt.X(
         "x:Q",
         title="focus held at α",
         axis=alt.Axis(values=list(map(float, alphas)), grid=False, format="~g"),
         scale=alt.Scale(domain=[float(alphas[0]) - 0.03, float(alphas[-1]) + 0.03], nice=False),
     )
-    up = alt.Y(
+    y_axis = alt.Y(
         "mean:Q",
         title=y,
         axis=alt.Axis(tickCount=5, minExtent=24),
@@ -58,28 +58,30 @@ def _profile(
         alt.Chart()
         .mark_line(strokeWidth=2)
         .encode(
-            x=across,
-            y=up,
+            x=x_axis,
+            y=y_axis,
             color=color,
             strokeDash=dashes,
         ),
         alt.Chart()
         .transform_filter("isValid(datum.low)")
         .mark_rule(strokeWidth=2)
-        .encode(x=across, y="low:Q", y2="high:Q", color=color),
-        alt.Chart().mark_point(filled=True, size=46, opacity=1).encode(x=across, y=up, color=color),
+        .encode(x=x_axis, y="low:Q", y2="high:Q", color=color),
+        alt.Chart()
+        .mark_point(filled=True, size=46, opacity=1)
+        .encode(x=x_axis, y=y_axis, color=color),
         alt.Chart()
         .transform_filter("isValid(datum.limit)")
         .mark_tick(thickness=2, size=24, orient="horizontal")
-        .encode(x=across, y="limit:Q", color=color),
+        .encode(x=x_axis, y="limit:Q", color=color),
     ]
     chart = alt.layer(*layers).properties(width=WIDTH, height=HEIGHT, title=panel_title(title))
     return with_rows(chart, rows)
 
 
 def _profile_rows(record: Record, name: str, share: float, rates: str = "equal") -> Rows:
-    at, alphas = moment(record, share), alphas_of(record)
-    values = [curve(record, name, p, rates)[at] for p in PARADIGMS]
+    index, alphas = moment(record, share), alphas_of(record)
+    values = [curve(record, name, p, rates)[index] for p in PARADIGMS]
     return list(banded(alphas, np.stack(values, 1), [label(p) for p in PARADIGMS]))
 
 
@@ -196,11 +198,11 @@ def _error_lines(rows: Rows, x: str, y: str, title: str, logs: bool) -> alt.Laye
         if logs
         else {"tickCount": 6, "format": "d", "labelFlush": False}
     )
-    across = alt.X("x:Q", title=x, scale=scale, axis=alt.Axis(grid=False, **ticks))
+    x_axis = alt.X("x:Q", title=x, scale=scale, axis=alt.Axis(grid=False, **ticks))
     height = alt.Scale(type="log", nice=False, padding=8) if logs else alt.Scale(zero=True)
     decades: dict[str, Any] = {"values": [0.1, 0.2, 0.5, 1, 2, 5, 10, 20], "format": "~g"}
-    up = alt.Y("y:Q", title=y, scale=height, axis=alt.Axis(**(decades if logs else {})))
+    y_axis = alt.Y("y:Q", title=y, scale=height, axis=alt.Axis(**(decades if logs else {})))
     color, dashes = paradigm_encodings(PARADIGMS)
     line = alt.Chart().mark_line(strokeWidth=2, point=logs)
-    chart = alt.layer(line.encode(x=across, y=up, color=color, strokeDash=dashes))
+    chart = alt.layer(line.encode(x=x_axis, y=y_axis, color=color, strokeDash=dashes))
     return with_rows(chart.properties(width=320, height=220, title=panel_title(title)), rows)

@@ -116,15 +116,15 @@ def _descent_part(settings: FlowSettings, _: Path, progress: Any) -> Record:
 
 def _laws_part(settings: FlowSettings, _: Path, progress: Any) -> Record:
     """Loss differences over random attention, segments, classifiers and labels."""
-    chance = generator("laws")
+    rng = generator("laws")
     B, m, d, C = settings.draws, 6, 4, 5
 
     def draw(*shape: int) -> torch.Tensor:
-        return 3 * torch.randn(*shape, generator=chance, dtype=torch.float64)
+        return 3 * torch.randn(*shape, generator=rng, dtype=torch.float64)
 
-    x, y, weight = draw(B, m, d), torch.randint(C, (B,), generator=chance), draw(C, d)
+    x, y, weight = draw(B, m, d), torch.randint(C, (B,), generator=rng), draw(C, d)
     alpha = draw(B, m).softmax(1)
-    one_hot = torch.eye(m, dtype=torch.float64)[torch.randint(m, (B,), generator=chance)]
+    one_hot = torch.eye(m, dtype=torch.float64)[torch.randint(m, (B,), generator=rng)]
     rules = [PARADIGMS.get(name)() for name in NAMES]
     at_corner = torch.stack([rule.loss(one_hot, x, lambda r: r @ weight.T, y) for rule in rules])
     inside = torch.stack([rule.loss(alpha, x, lambda r: r @ weight.T, y) for rule in rules])

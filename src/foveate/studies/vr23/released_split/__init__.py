@@ -5,21 +5,19 @@ and measured on mosaics of test images (the clean split) and on new mosaics of i
 (the released split), the latter apart by whether their relevant image was in a training mosaic.
 """
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
 from foveate.attention.paradigms import PARADIGMS
 from foveate.bags.bag import Bag
 from foveate.data import DATASETS, Split
 from foveate.data.files.hub import missing
-from foveate.jobs.experiment import EXPERIMENTS, Records, Scale, Work
+from foveate.jobs.experiment import EXPERIMENTS, Records, Scale
 from foveate.models.focus import FCAM
 from foveate.models.nets import pair
 from foveate.records.published import Cell, PublishedTable
 from foveate.settings import AtLeastTwo, Count, NonEmpty, Positive, Settings, one_of
-from foveate.studies.published import Reproduction
-from foveate.studies.trials import Trial, run_trial, seconds_of_all
+from foveate.studies.trials import Trial, TrialStudy
 from foveate.studies.vr23.released_split.causes import CAUSES
 from foveate.studies.vr23.table1.published import PUBLISHED as TABLE1
 from foveate.training.plan import Plan
@@ -47,7 +45,7 @@ class ReleasedSplitSettings(Settings):
 
 
 @EXPERIMENTS.register("released-split")
-class ReleasedSplit(Reproduction):
+class ReleasedSplit(TrialStudy):
     """Soft, hard, LVML and hybrid attention on the clean split and on the released one."""
 
     published = PublishedTable(
@@ -64,11 +62,7 @@ class ReleasedSplit(Reproduction):
         "paper": ReleasedSplitSettings(epochs=150, seeds=5),
     }
 
-    def parts(self, settings: ReleasedSplitSettings) -> Mapping[str, Work]:
-        return {name: partial(run_trial, trial) for name, trial in self.trials(settings).items()}
-
     def trials(self, settings: ReleasedSplitSettings) -> dict[str, Trial]:
-        """Trials by the name of their part."""
         return {
             f"{data}-{rule}": _trial(settings, data, rule)
             for data in settings.data
@@ -93,11 +87,6 @@ class ReleasedSplit(Reproduction):
         present = tuple(data for data in settings.data if data not in reasons)
         absent = {f"{GROUPS[data]} m={settings.m}": reason for data, reason in reasons.items()}
         return settings.model_copy(update={"data": present}), absent
-
-    def seconds(
-        self, settings: ReleasedSplitSettings, report: Callable[[str, int, int], None] | None = None
-    ) -> float:
-        return seconds_of_all(self.trials(settings), report)
 
 
 def _trial(settings: ReleasedSplitSettings, data: str, rule: str) -> Trial:

@@ -59,8 +59,8 @@ def _panel(group: str, measure: str, cells: Sequence[Cell]) -> Any:
     rules = list(dict.fromkeys(c.name for c in cells if c.group == group))
     rows: list[dict[str, Any]] = []
     for rule in rules:
-        own_cells = [c for c in cells if (c.group, c.name) == (group, rule)]
-        for series, c in _series(measure, own_cells).items():
+        rule_cells = [c for c in cells if (c.group, c.name) == (group, rule)]
+        for series, c in _series(measure, rule_cells).items():
             rows.append({"rule": label(rule), "series": series, "value": c.mean})
         published = ReleasedSplit.published.numbers.get((group, rule, f"{measure} %"))
         if published is not None:

@@ -1,15 +1,13 @@
 """Paradigms on real data: bags with confident and correct focus and prediction. [vr23] 5"""
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 from foveate.data import ImageSplit
-from foveate.jobs.experiment import EXPERIMENTS, Records, Scale, Work
+from foveate.jobs.experiment import EXPERIMENTS, Records, Scale
 from foveate.records.published import Cell
 from foveate.settings import Count, Settings, one_of
-from foveate.studies.published import Reproduction
-from foveate.studies.trials import Trial, run_trial, seconds_of_all
+from foveate.studies.trials import Trial, TrialStudy
 from foveate.studies.vr23.table1.causes import CAUSES
 from foveate.studies.vr23.table1.criteria import CRITERIA, REVISIONS
 from foveate.studies.vr23.table1.published import PUBLISHED
@@ -80,7 +78,7 @@ PUBLISHED_CONTEXT = PUBLISHED_WORDS.model_copy(
 
 
 @EXPERIMENTS.register("table1")
-class Table1(Reproduction):
+class Table1(TrialStudy):
     """Soft, hard, LVML, hybrid, random epochs and an oracle on CIFAR-10, CIFAR-100, HateXplain."""
 
     published = PUBLISHED
@@ -123,7 +121,6 @@ class Table1(Reproduction):
     }
 
     def trials(self, settings: Table1Settings) -> dict[str, Trial]:
-        """Trials by the name of their part."""
         return {
             f"{row}-{rule}": trial_of(
                 ROWS[row], rule, settings.sizes, settings.seeds, settings.equal, settings.split
@@ -131,9 +128,6 @@ class Table1(Reproduction):
             for row in settings.rows
             for rule in settings.rules(row)
         }
-
-    def parts(self, settings: Table1Settings) -> Mapping[str, Work]:
-        return {name: partial(run_trial, trial) for name, trial in self.trials(settings).items()}
 
     def cells(self, settings: Table1Settings, records: Records) -> list[Cell]:
         from foveate.studies.vr23.table1.cells import table1_cells
@@ -155,8 +149,3 @@ class Table1(Reproduction):
         left = tuple(row for row in settings.rows if row not in reasons)
         groups = {ROWS[row].group: reason for row, reason in reasons.items()}
         return settings.model_copy(update={"rows": left}), groups
-
-    def seconds(
-        self, settings: Table1Settings, report: Callable[[str, int, int], None] | None = None
-    ) -> float:
-        return seconds_of_all(self.trials(settings), report)

@@ -55,8 +55,8 @@ class MatchedRandomEpochs(RandomEpochs):
 
     def phase(self, progress: Progress) -> Paradigm:
         soft = Hybrid(switch=self.switch).switch_epoch(progress.epochs) or 0
-        chance = generator("matched random epochs", progress.seed)
-        hard = torch.randperm(progress.epochs, generator=chance)[soft:]
+        rng = generator("matched random epochs", progress.seed)
+        hard = torch.randperm(progress.epochs, generator=rng)[soft:]
         return self.phases[int(bool((hard == progress.epoch).any()))]
 
 
@@ -98,8 +98,8 @@ class Row(NamedTuple):
     net: str
     sizes: str
     setting: str = ""
-    place: tuple[str, str] | None = None
-    judge: Annotators | None = None
+    folder: tuple[str, str] | None = None
+    annotators: Annotators | None = None
     second_rate: float = 1.0
 
     @property
@@ -125,11 +125,11 @@ def _posts(number: int, net: str, sizes: str) -> dict[str, Row]:
     name = f"hatexplain-{number}"
     rate = SECOND_RATES[number]
     row = partial(
-        Row, f"HateXplain-{number}", net=net, sizes=sizes, m=64, place=HATEXPLAIN, second_rate=rate
+        Row, f"HateXplain-{number}", net=net, sizes=sizes, m=64, folder=HATEXPLAIN, second_rate=rate
     )
     return {
-        name: row(data="hatexplain-first", setting="first annotator", judge="first"),
-        f"{name}-majority": row(data="hatexplain", setting="majority", judge="majority"),
+        name: row(data="hatexplain-first", setting="first annotator", annotators="first"),
+        f"{name}-majority": row(data="hatexplain", setting="majority", annotators="majority"),
     }
 
 
@@ -219,7 +219,7 @@ def trial_of(
 
 def absent(rows: Mapping[str, Row]) -> dict[str, str]:
     """Reasons for rows without files, by name."""
-    return missing({name: row.place for name, row in rows.items() if row.place is not None})
+    return missing({name: row.folder for name, row in rows.items() if row.folder is not None})
 
 
 def _bags(row: Row, sizes: Sizes, split: Any, seed: int) -> Bag:
@@ -261,7 +261,7 @@ def paradigm_of(name: str, sizes: Sizes) -> Paradigm:
 
 def notes_on(row: Row) -> tuple[str, ...]:
     """What in the files of a row is not as it should be, and what was done about it."""
-    if row.judge is None:
+    if row.annotators is None:
         return ()
-    posts = read_posts(locate(*HATEXPLAIN), row.judge)
+    posts = read_posts(locate(*HATEXPLAIN), row.annotators)
     return (*posts.notes, *posts.cut_at(row.m))
