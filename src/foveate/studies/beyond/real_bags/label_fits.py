@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 
 from foveate.io.collection import Collection
-from foveate.jobs.lifecycle import resume_job
-from foveate.jobs.multi_label import MultiLabelJob, start_labels
+from foveate.jobs.lifecycle import resume_job, start_job
+from foveate.jobs.multi_label import MultiLabelJob
 from foveate.records.record import load_arrays
 from foveate.records.runs import Run, open_run
 from foveate.studies.beyond.real_bags.scoring import score_values
@@ -29,7 +29,7 @@ def fit_labels(
         progress(number * total + done, len(collection.label_names) * total)
 
     if not (folder / "manifest.json").exists():
-        return start_labels(collection, settings, folder, report=report)
+        return start_job(MultiLabelJob(settings, collection), out=folder, report=report)
     run = open_run(folder)
     if run.done:
         return run
