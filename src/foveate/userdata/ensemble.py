@@ -166,7 +166,7 @@ class Ensemble(FittedModel):
             uniform = np.full((null, single.shape[1]), 1 / single.shape[1])
             p.append(calibrated(np.concatenate([uniform, single]), t))
         mixed = sum(w * part for w, part in zip(self.mapped, evidence, strict=True))
-        log_p = np.log(mix(self.mapped, np.stack(p)))
+        log_p = np.log(np.maximum(mix(self.mapped, np.stack(p)), 1e-300))
         return mixed, log_p - log_p.mean(1, keepdims=True)
 
     def _pooled_probabilities(self, bag: Bag) -> list[tuple[Array, float]]:
