@@ -33,7 +33,8 @@ TITLES = {real_set.title: name for name, real_set in SETS.items()}
 def joined_runs(results: Sequence[Result]) -> Result:
     """One table of several runs: of two numbers with one key, that of the later run counts.
 
-    Means over sets are computed anew.
+    Means over sets are computed anew. ``former`` names the sets whose default is that of the first
+    run, which had a former mixture.
 
     Args:
         results: Stored runs of the study, the main one first.
@@ -43,18 +44,25 @@ def joined_runs(results: Sequence[Result]) -> Result:
         cells |= cells_by_key(result)
     real_cells = {key: cell for key, cell in cells.items() if key[0] in TITLES}
     order = list(TITLES)
+    defaults = [
+        {key[0] for key in cells_by_key(result) if key[2:] == (MIXTURE, "bag AUC")}
+        for result in results
+    ]
+    former = sorted(defaults[0].difference(*defaults[1:]) & set(order))
     listed = sorted(real_cells.values(), key=lambda cell: order.index(cell["group"]))
     values = {
         (TITLES[cell["group"]], cell["name"], cell["measure"]): list(cell["values"])
         for cell in listed
     }
-    return {**results[0], "cells": [*listed, *(cell._asdict() for cell in mean_cells(values))]}
+    means = [cell._asdict() for cell in mean_cells(values)]
+    return {**results[0], "former": former, "cells": [*listed, *means]}
 
 
 def real_bags_table(result: Result) -> str:
     """One row per set: AUC of the default fit, baselines, single paradigms and other libraries.
 
-    ``draws`` counts the draws of folds behind the default, baselines and its own paradigms.
+    ``draws`` counts the draws of folds behind the default, baselines and its own paradigms; a star
+    marks a default that is a former mixture.
     """
     roles = {of_group.title: of_group.role for of_group in SETS.values()}
     draws = {
@@ -65,7 +73,8 @@ def real_bags_table(result: Result) -> str:
     lines = []
     for group, area, best in _real_bags(result):
         lines.append([
-            group, roles.get(group, ""), draws.get(group, ""), f"{area[MIXTURE]:.3f}",
+            group, roles.get(group, ""), draws.get(group, ""),
+            f"{area[MIXTURE]:.3f}{'*' if group in result.get('former', ()) else ''}",
             f"{area[MEAN]:.3f}", f"{area[best]:.3f} ({best})", f"{area[MIXTURE] - area[best]:+.3f}",
             *(f"{area[name]:.3f}" if name in area else "" for name in METHODS),
         ])  # fmt: skip

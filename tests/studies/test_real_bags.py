@@ -73,7 +73,7 @@ def test_scores_are_those_of_the_out_of_fold_predictions(part):
     assert {"mixture", "mean-lr", "boosted-trees", "presence"} <= set(record.meta["names"])
 
 
-@pytest.mark.parametrize("kind", ["attention", "evidence", "product"])
+@pytest.mark.parametrize("kind", ["attention", "evidence", "posterior"])
 def test_pointing_is_that_of_models_that_held_the_bag_out(part, kind):
     record, run = part
     collection, folds = first_of_each_class(SETS["digits-bags"].load(), 24), load_folds(run.path)

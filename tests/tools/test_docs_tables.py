@@ -70,7 +70,9 @@ def _of_set(group, mean, draws=1):
 def test_later_runs_of_real_bags_replace_numbers_of_the_first():
     first = {"table": "real-bags", "cells": [_of_set("MUSK1", 0.5), _of_set("Digits-bags", 0.8)]}
     later = {"table": "real-bags", "label": "repeated", "cells": [_of_set("MUSK1", 0.9, 5)]}
-    cells = {cell["group"]: cell for cell in joined_runs([first, later])["cells"]}
+    joined = joined_runs([first, later])
+    assert joined["former"] == ["Digits-bags"]
+    cells = {cell["group"]: cell for cell in joined["cells"]}
     assert {name: (cell["mean"], cell["seeds"]) for name, cell in cells.items()} == {
         "MUSK1": (0.9, 5),
         "Digits-bags": (0.8, 1),

@@ -202,7 +202,7 @@ def test_the_first_sentence_says_whether_attention_is_better_than_the_best_basel
     }  # fmt: skip
     lead = cross_fit_lead({**run.manifest, "comparison": comparison})
     first = lead[: lead.index(" AUROC: ")]
-    assert "ranks these worse than the best of 2 baselines without attention" in first
+    assert "ranks these bags worse than the best of 2 baselines without attention" in first
     assert words in first
     assert "difference of the mixture from it +0.050 [+0.010, +0.090]" in lead
 

@@ -129,10 +129,9 @@ class Ensemble(FittedModel):
         log_p = np.log(np.maximum(mixed, 1e-300))[None]
         if not with_evidence:
             return Explained(log_p, alpha, [], members=single)
-        evidence, alone = zip(
-            *(self._bag_evidence(bag, row, parts) for row in range(len(bag))), strict=True
-        )
-        return Explained(log_p, alpha, list(evidence), list(alone), single)
+        pairs = [self._bag_evidence(bag, row, parts) for row in range(len(bag))]
+        evidence, alone = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+        return Explained(log_p, alpha, evidence, alone, single)
 
     def _single_members(
         self, parts: Sequence[Explained], pooled_p: Sequence[tuple[Array, float]]
@@ -167,7 +166,7 @@ class Ensemble(FittedModel):
             uniform = np.full((null, single.shape[1]), 1 / single.shape[1])
             p.append(calibrated(np.concatenate([uniform, single]), t))
         mixed = sum(w * part for w, part in zip(self.mapped, evidence, strict=True))
-        log_p = np.log(mix(self.mapped, np.stack(p)))
+        log_p = np.log(np.maximum(mix(self.mapped, np.stack(p)), 1e-300))
         return mixed, log_p - log_p.mean(1, keepdims=True)
 
     def _pooled_probabilities(self, bag: Bag) -> list[tuple[Array, float]]:

@@ -78,20 +78,20 @@ def class_labels(y: Any, bags: Bags) -> tuple[Array, Array]:
     """The classes in order, and each bag's number among them; a column (n, 1) is one label each."""
     if y is None:
         raise FoveateError("a classifier requires y to be passed, but the target y is None")
-    given = np.asarray(y)
-    if given.ndim == 2 and given.shape[1] == 1:
-        given = column_or_1d(given, warn=True)
-    if given.ndim != 1 or len(given) != len(bags):
-        raise FoveateError(f"{len(bags)} bags need one label each, got shape {given.shape}")
-    if given.dtype.kind == "f" and not np.isfinite(given).all():
-        raise FoveateError(f"labels must be known: that of bag {_first_odd(given)} is not")
-    if given.dtype.kind == "f" and (given != np.floor(given)).any():
-        odd = float(given[np.argmax(given != np.floor(given))])
+    target = np.asarray(y)
+    if target.ndim == 2 and target.shape[1] == 1:
+        target = column_or_1d(target, warn=True)
+    if target.ndim != 1 or len(target) != len(bags):
+        raise FoveateError(f"{len(bags)} bags need one label each, got shape {target.shape}")
+    if target.dtype.kind == "f" and not np.isfinite(target).all():
+        raise FoveateError(f"labels must be known: that of bag {_first_odd(target)} is not")
+    if target.dtype.kind == "f" and (target != np.floor(target)).any():
+        odd = float(target[np.argmax(target != np.floor(target))])
         raise FoveateError(
             f"labels must be classes, whole numbers or names, got the continuous target {odd}: "
             "ordinal, regression and survival targets are not fitted; cut the target into classes"
         )
-    classes, labels = np.unique(given, return_inverse=True)
+    classes, labels = np.unique(target, return_inverse=True)
     if len(classes) < 2:
         raise FoveateError(f"there must be two classes at least, got one class: {classes.tolist()}")
     return classes, labels.astype(np.int64)

@@ -72,11 +72,11 @@ def overall_scores(decided: LabelScores) -> dict[str, float]:
         {'micro_f1': 0.8, 'macro_f1': 0.833, 'hamming_loss': 0.25, 'subset_accuracy': 0.5}
     """
     has, called = decided
-    each = f1_scores(decided)
+    f1 = f1_scores(decided)
     hits, both = float((has & called).sum()), float(has.sum() + called.sum())
     return {
         "micro_f1": 2 * hits / both if both else 1.0,
-        "macro_f1": float(each.mean()),
+        "macro_f1": float(f1.mean()),
         "hamming_loss": float((has != called).mean()),
         "subset_accuracy": float((has == called).all(1).mean()),
     }

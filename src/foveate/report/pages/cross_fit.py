@@ -89,8 +89,8 @@ def cross_fit_lead(manifest: Mapping[str, Any]) -> str:
             f"the mixture from it {_signed(gaps[MEAN])})"
         )
     return (
-        f"The mixture, which predicts new bags, ranks these {_compared(gaps[best])} the best of "
-        f"{len(gaps)} baselines without attention ({which}), {_attention_clause(comparison)} "
+        f"The mixture, which predicts new bags, ranks these bags {_compared(gaps[best])} the best "
+        f"of {len(gaps)} baselines without attention ({which}), {_attention_clause(comparison)} "
         f"AUROC: {'; '.join(areas)}."
     )
 
