@@ -1,24 +1,32 @@
 """Run the benchmarks of the table in docs/performance.md at small size and store their numbers.
 
-    python benchmarks/all.py [--only stacked_seeds] [--store benchmarks/results.json]
+    python benchmarks/all.py [--only stacked_seeds] [--store benchmarks/results.json] [--resume]
 
-Every row is a command that prints its numbers as JSON. ``tools/performance_page.py`` makes the page
-from the stored file; rows that are not run again stay. A row that takes minutes runs only if named.
-A row whose libraries or data are absent is stored with the last line of its error message.
+Every row is a command that prints its numbers as JSON, and is stored as soon as it ends; rows that
+are not run stay. A run that was interrupted goes on with ``--resume``: rows that the file has of
+the same code are skipped, failed ones are run again. ``tools/performance_page.py`` makes the page
+from the file. A row that takes minutes runs only if ``--only`` names it. A row whose libraries or
+data are absent, or that takes longer than its limit, is stored with the reason.
 """
 
 import argparse
+import hashlib
 import json
 import os
 import platform
+import resource
+import signal
 import subprocess
 import sys
 import time
+from datetime import date
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
 FOLDER = Path(__file__).resolve().parent
+ROOT = FOLDER.parent
+LIMIT = 300  # seconds of a row that is not long
 PACKAGES = ("torch", "jax", "torchmil", "scipy", "nltk", "systran-align")
 
 
@@ -85,6 +93,12 @@ ROWS = [
         0.7,
     ),
     Row(
+        "fit of 20 GB of bags, against bags in memory",
+        ("streamed_fit.py",),
+        0.7,
+        long=True,
+    ),
+    Row(
         "fit and race over two Dask workers against one (at most .6 of the time)",
         ("cluster_speed.py", "--repeats", "1"),
         1.67,
@@ -98,30 +112,72 @@ ROWS = [
         )
     ),
     *(
-        Row(f"growth in {name}, 1 / slope", ("growth.py", "--along", name, "--repeats", "2"), 1)
+        Row(f"growth in {name}, 1 / slope", ("growth.py", "--along", name), 1)
         for name in ("bags", "segments", "features", "classes", "seeds")
     ),
 ]
 
 
-def measured(row: Row) -> dict[str, Any]:
+def measured(row: Row, source: str) -> dict[str, Any]:
     """The row with the numbers of its command, or with the reason why there are none."""
     file, *options = row.command
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    start = time.monotonic()
-    done = subprocess.run(
-        [sys.executable, str(FOLDER / file), *options, "--json"],
-        capture_output=True,
+    entry = {
+        "work": row.work,
+        "command": " ".join(("python", f"benchmarks/{file}", *options)),
+        "goal": row.goal,
+        "source": source,
+        "date": date.today().isoformat(),
+        "load": round(os.getloadavg()[0], 1),
+    }
+    start, before = time.monotonic(), _children_seconds()
+    words = [sys.executable, str(FOLDER / file), *options, "--json"]
+    result = _run(words, None if row.long else LIMIT)
+    if isinstance(result, str):
+        return entry | {"error": result}
+    spent = {"wall_seconds": time.monotonic() - start}
+    spent["cpu_seconds"] = _children_seconds() - before
+    return entry | {key: round(value, 1) for key, value in spent.items()} | {"numbers": result}
+
+
+def _run(words: list[str], limit: float | None) -> dict[str, Any] | str:
+    """The numbers that a command prints as its last line, or what went wrong."""
+    process = subprocess.Popen(
+        words,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        env=environment,
-        check=False,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+        start_new_session=True,  # its child processes are stopped with it
     )
-    command = " ".join(("python", f"benchmarks/{file}", *options))
-    entry = {"work": row.work, "command": command, "goal": row.goal}
-    if done.returncode:
-        return entry | {"error": (done.stderr.strip().splitlines() or ["failed"])[-1]}
-    numbers = json.loads(done.stdout.strip().splitlines()[-1])
-    return entry | {"wall_seconds": time.monotonic() - start, "numbers": numbers}
+    try:
+        output, errors = process.communicate(timeout=limit)
+    except BaseException as stopped:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        if isinstance(stopped, subprocess.TimeoutExpired):
+            return f"took longer than {limit:g} s"
+        raise
+    if process.returncode:
+        return (errors.strip().splitlines() or ["failed"])[-1]
+    try:
+        numbers: dict[str, Any] = json.loads(output.strip().splitlines()[-1])
+    except (ValueError, IndexError):
+        return "its last line is not JSON"
+    return numbers
+
+
+def _children_seconds() -> float:
+    """CPU seconds of all child processes that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def source_digest() -> str:
+    """A digest of the code that is measured: the package and the benchmarks."""
+    digest = hashlib.sha256()
+    for path in sorted([*(ROOT / "src").rglob("*.py"), *FOLDER.glob("*.py")]):
+        digest.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:12]
 
 
 def machine() -> dict[str, Any]:
@@ -139,32 +195,57 @@ def machine() -> dict[str, Any]:
         "processor": names[0] if names else platform.processor(),
         "cores": os.cpu_count(),
         "threads": 1,
-        "load": round(os.getloadavg()[0], 1),
         "python": platform.python_version(),
         "versions": versions,
     }
 
 
+def stored_rows(path: Path | None) -> dict[str, dict[str, Any]]:
+    """The rows of a stored run by their names."""
+    if path is None or not path.exists():
+        return {}
+    return {row["work"]: row for row in json.loads(path.read_text())["rows"]}
+
+
 def store(path: Path, entry: dict[str, Any]) -> None:
     """Write a row into the stored run, in place of an earlier one; rows keep their order."""
-    before = json.loads(path.read_text())["rows"] if path.exists() else []
-    known = {row["work"]: row for row in [*before, entry]}
+    known = stored_rows(path) | {entry["work"]: entry}
     rows = [known[row.work] for row in ROWS if row.work in known]
     text = json.dumps({"machine": machine(), "rows": rows}, indent=1, ensure_ascii=False)
-    path.write_text(text + "\n")
+    temporary = path.with_name(path.name + ".part")
+    temporary.write_text(text + "\n")
+    temporary.replace(path)
+
+
+def selected(options: argparse.Namespace, source: str) -> list[Row]:
+    """The rows to run: all that are not long, or those named, without those stored already."""
+    rows = [row for row in ROWS if options.only in " ".join(row.command)]
+    rows = [row for row in rows if options.only or not row.long]
+    if not options.resume:
+        return rows
+    known = stored_rows(options.store)
+    done = {name for name, row in known.items() if row.get("source") == source and "numbers" in row}
+    return [row for row in rows if row.work not in done]
 
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--only", default="", help="commands that contain this text")
     arguments.add_argument("--store", type=Path, help="JSON file to write")
+    arguments.add_argument("--resume", action="store_true", help="skip rows of --store")
     options = arguments.parse_args()
-    for row in ROWS:
-        if options.only not in " ".join(row.command) or (row.long and not options.only):
-            continue
-        entry = measured(row)
+    if options.resume and not options.store:
+        arguments.error("--resume goes on with the file that --store names")
+    start, source = time.monotonic(), source_digest()
+    rows = selected(options, source)
+    for number, row in enumerate(rows, 1):
+        entry = measured(row, source)
         outcome = f"ratio {entry['numbers']['ratio']:.2f}" if "numbers" in entry else entry["error"]
-        print(f"{row.work}: {outcome} (goal {row.goal:g})", flush=True)
+        elapsed = time.monotonic() - start
+        print(
+            f"[{number}/{len(rows)}, {elapsed:.0f} s] {row.work}: {outcome} (goal {row.goal:g})",
+            flush=True,
+        )
         if options.store:
             store(options.store, entry)
 
