@@ -2,14 +2,8 @@ import re
 
 from foveate.metrics.intervals import Interval
 from foveate.report.drawing.attention_bars import attention_bars
-from foveate.report.first_screen import (
-    Step,
-    bag_examples,
-    confidence_examples,
-    explain_steps,
-    fit_steps,
-    race_steps,
-)
+from foveate.report.first_screen import bag_examples, confidence_examples
+from foveate.report.next_steps import Step, explain_steps, fit_steps, race_steps
 from foveate.report.outcomes import Outcome
 
 

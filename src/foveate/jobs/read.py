@@ -191,7 +191,11 @@ def read_texts_job(
         report=report,
     )
     examples = [
-        {"tokens": texts.words.decode(written[row]), "label": int(data.y_validation[row])}
+        {
+            "tokens": texts.words.decode(written[row]),
+            "label": int(data.y_validation[row]),
+            "row": int(texts.rows[row]),
+        }
         for row in rows.tolist()
     ]
     meta = {"classes": list(data.classes), "texts": examples, "plan": asdict(plan), **data.counts}

@@ -54,7 +54,9 @@ def read_with_transformer(
         report(rows.stop, len(texts))
     right = p.argmax(1) == y.numpy()
     example_numbers = example_rows(tokens, y, plan)
-    examples = [{"tokens": texts[i], "label": int(y[i])} for i in example_numbers.tolist()]
+    examples = [
+        {"tokens": texts[i], "label": int(y[i]), "row": i} for i in example_numbers.tolist()
+    ]
     meta = {"classes": list(data.classes), "texts": examples, "plan": {"longest": plan.longest}}
     per_text = {
         name: np.concatenate([rows[i] for i in example_numbers.tolist()])[None, None]

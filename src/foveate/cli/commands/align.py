@@ -86,7 +86,9 @@ def align_command(
             _warn_if_unlikely(data)
         aligned = align_pairs(data, plan, progress, examples=report is not None)
     if report:
-        _alignment_page(report, data, aligned, links, f"{source.name} and {target.name}", method)
+        name = f"{source.name} and {target.name}"
+        symmetrised = symmetrise != "none"
+        _alignment_page(report, data, aligned, links, name, method, symmetrised=symmetrised)
     write_pharaoh(out, aligned.links)
     print(f"{len(aligned.links):,} pairs: {out}")
     if links:
@@ -108,19 +110,41 @@ def _warn_if_unlikely(data: "SentencePairs") -> None:
         print(f"{diagnosis.summary} {diagnosis.reason}", file=sys.stderr)
 
 
-def _print_scores(aligned: "Aligned", gold: "GoldLinks") -> None:
+def _scores(aligned: "Aligned", gold: "GoldLinks") -> list[tuple[str, str]]:
+    """AER, precision and recall of the links, with 95 % intervals."""
     from foveate.metrics.alignment import alignment_intervals
 
-    links, sure, possible = map(gold.select, (aligned.links, gold.sure, gold.possible))
-    if len(links) < len(aligned.links):
-        print(f"scored on the {len(links):,} of {len(aligned.links):,} pairs that have gold links")
-    scores = alignment_intervals(links, sure, possible)
+    scores = alignment_intervals(*map(gold.select, (aligned.links, gold.sure, gold.possible)))
+    rows = []
     for name, value in zip(("AER", "precision", "recall"), scores, strict=False):
         ends = "" if value.low is None else f" [{value.low:.3f}, {value.high:.3f}]"
-        print(f"{name:<9} {value.mean:.3f}{ends}")
+        rows.append((name, f"{value.mean:.3f}{ends}"))
+    return rows
+
+
+def _print_scores(aligned: "Aligned", gold: "GoldLinks") -> None:
+    scored = len(gold.select(aligned.links))
+    if scored < len(aligned.links):
+        print(f"scored on the {scored:,} of {len(aligned.links):,} pairs that have gold links")
+    for name, value in _scores(aligned, gold):
+        print(f"{name:<9} {value}")
 
 
 MODELS = {"ibm1": "IBM Model 1", "ibm1-diagonal": "the diagonal model", "hmm": "the HMM"}
+
+
+def _results(aligned: "Aligned", gold: "GoldLinks | None") -> list[tuple[str, str, str]]:
+    """The numbers of a page: name, value, meaning."""
+    rows = [("pairs", f"{len(aligned.links):,}", ""),
+            ("links", f"{sum(map(len, aligned.links)):,}", "in all pairs")]  # fmt: skip
+    if gold is None:
+        return rows
+    meanings = {
+        "AER": "alignment error rate, lower is better",
+        "precision": "links that are possible gold links",
+        "recall": "sure gold links that were found",
+    }
+    return [*rows, *((name, value, meanings[name]) for name, value in _scores(aligned, gold))]
 
 
 def _alignment_page(
@@ -130,9 +154,12 @@ def _alignment_page(
     gold: "GoldLinks | None",
     name: str,
     method: str,
+    *,
+    symmetrised: bool,
 ) -> None:
     import numpy as np
 
+    from foveate.report.next_steps import align_steps
     from foveate.report.pages.alignments import AlignedPair, write_alignment_page
 
     pairs, none = data.train, frozenset[tuple[int, int]]()
@@ -159,6 +186,8 @@ def _alignment_page(
         else "Where attention looks for each target word, as the model learns.",
         what="posterior" if counting else "α, attention",
         axis="Iteration" if counting else "Training step",
+        results=_results(aligned, gold),
+        steps=align_steps(method, symmetrised=symmetrised, gold=gold is not None),
         setup={name: f"{count:,}" for name, count in data.counts.items() if count},
         command=this_command(),
     )

@@ -181,7 +181,7 @@ def read_command(
             reading, texts = _read_without_training(labelled, plan, model, progress)
     marked = None if rationales is None else [rationales[row] for row in texts.rows.tolist()]
     numbers = _write_numbers(out, reading, texts, marked, table)
-    print(_write_reading(out, file.name, texts.data, reading.record, model))
+    print(_write_reading(out, file.name, texts.data, reading.record, model, numbers))
     _print_agreement(numbers)
     print(f"page: {out}")
 
@@ -285,9 +285,15 @@ def _print_agreement(numbers: dict[str, Any]) -> None:
 
 
 def _write_reading(
-    out: Path, name: str, texts: "LabelledTexts", record: "Record", model: Path | None
+    out: Path,
+    name: str,
+    texts: "LabelledTexts",
+    record: "Record",
+    model: Path | None,
+    numbers: dict[str, Any],
 ) -> str:
     """Write the page of a reader, and give what is said of its last step."""
+    from foveate.report.next_steps import read_steps
     from foveate.report.pages.texts import texts_of, write_texts_page
 
     shown, captions = texts_of(record)
@@ -299,10 +305,31 @@ def _write_reading(
         title=f"What a reader looks at in {name}",
         lead=f"{_model_name(model)}: where it looks, what it knows of each position alone, "
         "and what moves its answer.",
+        results=_results(numbers),
+        steps=read_steps(name, marked=numbers["rationales"] is not None, trained=model is None),
         setup={**counts, **{name: str(value) for name, value in record.meta["plan"].items()}},
         command=this_command(),
     )
     return captions[-1]
+
+
+def _results(numbers: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """The numbers of a page: name, value, meaning."""
+    from foveate.report.sentences import count_of
+
+    agreement, total = numbers["agreement"], numbers["texts"]
+    chance = f"random order {agreement['random']:.2f}"
+    rows = [
+        ("Texts right", count_of(round(total * numbers["accuracy"]), total), "95 % interval"),
+        ("A(α, β)", f"{agreement['alpha, beta']['A_fair']:.2f}",
+         f"agreement of attention with what positions say alone; {chance}"),
+        ("A(Δ, β)", f"{agreement['delta, beta']['A_fair']:.2f}",
+         f"agreement of what moves the answer with it; {chance}"),
+    ]  # fmt: skip
+    if scores := numbers["rationales"]:
+        meaning = f"chance {scores['chance']:.2f}, {scores['texts']:,} texts"
+        rows.append(("α on rationales", f"{scores['mass']:.2f}", meaning))
+    return rows
 
 
 def _model_name(model: Path | None) -> str:

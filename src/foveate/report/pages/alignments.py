@@ -8,10 +8,12 @@ import numpy as np
 
 from foveate.errors import FoveateError
 from foveate.records.record import Array
+from foveate.report.next_steps import Step
 from foveate.report.rendering import page_writer, render_page
 
 __all__ = ["AlignedPair", "alignments_page", "write_alignment_page"]
 
+FIRST = 2  # pairs above the results
 Links = AbstractSet[tuple[int, int]]
 
 
@@ -46,6 +48,8 @@ def alignments_page(
     lead: str,
     what: str = "α, attention",
     axis: str = "Training step",
+    results: Sequence[tuple[str, str, str]] = (),
+    steps: Sequence[Step] = (),
     setup: Mapping[str, str] | None = None,
     command: str = "",
 ) -> str:
@@ -58,6 +62,8 @@ def alignments_page(
         lead: What it shows, in a sentence.
         what: What shades the cells.
         axis: What the slider goes over.
+        results: Rows of name, value and meaning.
+        steps: What to do next.
         setup: How it was made, by name.
         command: The command that repeats it.
     """
@@ -70,6 +76,9 @@ def alignments_page(
         lead=lead,
         what=what,
         axis=axis,
+        first=FIRST,
+        results=results,
+        steps=steps,
         gold=any(pair.sure or pair.possible for pair in pairs),
         predicted=any(pair.predicted for pair in pairs),
         pairs=[

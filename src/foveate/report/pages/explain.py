@@ -6,7 +6,8 @@ from typing import Any
 from foveate.charts.palette import AGAINST, FOR, label
 from foveate.errors import FoveateError
 from foveate.report.drawing.bag_panels import bag_view
-from foveate.report.first_screen import bag_examples, confidence_examples, explain_steps
+from foveate.report.first_screen import bag_examples, confidence_examples
+from foveate.report.next_steps import explain_steps
 from foveate.report.rendering import page_writer, render_page
 from foveate.report.sentences import count_of
 from foveate.userdata.gallery import GalleryBag

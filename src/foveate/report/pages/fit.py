@@ -12,7 +12,8 @@ from foveate.metrics.faults import dead_focus_warning, divergence
 from foveate.records.record import Record, write_atomically
 from foveate.records.runs import Run
 from foveate.report.drawing.bag_panels import bag_view
-from foveate.report.first_screen import bag_examples, fit_steps
+from foveate.report.first_screen import bag_examples
+from foveate.report.next_steps import fit_steps
 from foveate.report.outcomes import setup_tables
 from foveate.report.pages.cross_fit import cross_fit_context
 from foveate.report.pages.score_cells import COLUMNS, score_cell

@@ -11,7 +11,8 @@ from foveate.metrics.metric import summary_metrics
 from foveate.records.record import Record, write_atomically
 from foveate.records.runs import Run
 from foveate.report.figure_files import FORMATS, write_drawings
-from foveate.report.first_screen import race_examples, race_steps
+from foveate.report.first_screen import race_examples
+from foveate.report.next_steps import race_steps
 from foveate.report.outcomes import Outcome, class_names, outcomes, run_names, setup_tables
 from foveate.report.rendering import render_page
 from foveate.report.sentences import glossary, seconds, share, summary, unfinished

@@ -8,11 +8,14 @@ import numpy as np
 
 from foveate.errors import FoveateError
 from foveate.records.record import Array, Record
+from foveate.report.first_screen import LEVELS, RIGHT, WRONG
+from foveate.report.next_steps import Step
 from foveate.report.rendering import page_writer, render_page
 
 __all__ = ["ShadedText", "texts_of", "texts_page", "write_texts_page"]
 
 LONGEST = 400  # words of a text that are shown
+FIRST = 2  # texts above the results
 
 VIEWS = (
     {
@@ -50,6 +53,8 @@ class ShadedText:
         alpha: Attention, shape (S, L).
         beta: Probability of the label at each position by itself, shape (S, L).
         delta: Gradient influence on the label, shape (S, L).
+        outcome: Right or Wrong at the last step; empty where it is not known.
+        row: The row of the text in its file, from 0.
     """
 
     tokens: Sequence[str]
@@ -58,6 +63,8 @@ class ShadedText:
     alpha: Array
     beta: Array
     delta: Array
+    outcome: str = ""
+    row: int | None = None
 
 
 def texts_page(
@@ -66,6 +73,8 @@ def texts_page(
     *,
     title: str,
     lead: str,
+    results: Sequence[tuple[str, str, str]] = (),
+    steps: Sequence[Step] = (),
     setup: Mapping[str, str] | None = None,
     command: str = "",
 ) -> str:
@@ -76,6 +85,8 @@ def texts_page(
         captions: What each of the S steps is called, such as "step 100, accuracy 81 %".
         title: Heading of the page.
         lead: What it shows, in a sentence.
+        results: Rows of name, value and meaning.
+        steps: What to do next.
         setup: How it was made, by name.
         command: The command that repeats it.
     """
@@ -87,11 +98,17 @@ def texts_page(
         title=title,
         lead=lead,
         views=VIEWS,
+        first=FIRST,
+        results=results,
+        steps=steps,
         texts=[
             {
                 "tokens": list(text.tokens[:LONGEST]),
                 "left_out": max(0, len(text.tokens) - LONGEST),
                 "label": text.label,
+                "outcome": text.outcome,
+                "level": LEVELS.get(text.outcome, ""),
+                "row": text.row,
                 "says": text.says[-1],
                 "levels": {key: level[-1].tolist() for key, level in levels.items()},
             }
@@ -113,7 +130,10 @@ write_texts_page = page_writer(texts_page)
 
 
 def texts_of(record: Record) -> tuple[list[ShadedText], list[str]]:
-    """Texts and captions of the record of a reader (:mod:`foveate.jobs.read`)."""
+    """Texts and captions of the record of a reader (:mod:`foveate.jobs.read`).
+
+    A text that is answered right and one that is answered wrong come first.
+    """
     classes, texts = record.meta["classes"], []
     ends = np.cumsum([len(text["tokens"]) for text in record.meta["texts"]])
     for number, text in enumerate(record.meta["texts"]):
@@ -123,7 +143,10 @@ def texts_of(record: Record) -> tuple[list[ShadedText], list[str]]:
         )
         p = _probabilities(record.values["logit"][:, 0, number])
         says = [_answer_text(classes, text["label"], step) for step in p]
-        texts.append(ShadedText(text["tokens"], classes[text["label"]], says, alpha, beta, delta))
+        outcome = RIGHT if int(p[-1].argmax()) == text["label"] else WRONG
+        label, row = classes[text["label"]], text.get("row")
+        texts.append(ShadedText(text["tokens"], label, says, alpha, beta, delta, outcome, row))
+    texts = _one_of_each_outcome_first(texts)
     reached = record.values["accuracy"][:, 0]
     if not record.t[-1]:
         return texts, [f"{100 * reached[-1]:.0f} % of texts right"]
@@ -132,6 +155,12 @@ def texts_of(record: Record) -> tuple[list[ShadedText], list[str]]:
         for step, share in zip(record.t.tolist(), reached.tolist(), strict=True)
     ]
     return texts, captions
+
+
+def _one_of_each_outcome_first(texts: Sequence[ShadedText]) -> list[ShadedText]:
+    first = [next((t for t in texts if t.outcome == kind), None) for kind in (RIGHT, WRONG)]
+    chosen = [text for text in first if text is not None]
+    return [*chosen, *(text for text in texts if not any(text is one for one in chosen))]
 
 
 def _probabilities(logit: Array) -> Array:
