@@ -85,7 +85,9 @@ def test_a_weighted_witness_counts_by_how_informative_those_of_its_bag_are(three
     alpha, x, g, y, _ = three
     positions = torch.tensor([[1, 2], [0, 0], [3, 1]])
     result = ConfidenceWitness(Soft(), 0.5, 2).loss(alpha, x, g, y, positions)
-    uniform = ConfidenceWitness(Soft(), 0.5, 2).loss(alpha, x, lambda rows: 0 * g(rows), y, positions)
+    uniform = ConfidenceWitness(Soft(), 0.5, 2).loss(
+        alpha, x, lambda rows: 0 * g(rows), y, positions
+    )
     assert torch.allclose(uniform, torch.full((3,), np.log(5), dtype=x.dtype))  # the plain loss
     for i in range(3):
         p = g(x[i, positions[i]]).softmax(1)

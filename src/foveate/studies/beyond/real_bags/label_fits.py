@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 
 from foveate.io.collection import Collection
-from foveate.jobs.lifecycle import resume_job
-from foveate.jobs.multi_label import MultiLabelJob, start_labels
+from foveate.jobs.lifecycle import resume_job, start_job
+from foveate.jobs.multi_label import MultiLabelJob
 from foveate.records.record import load_arrays
 from foveate.records.runs import Run, open_run
 from foveate.studies.beyond.real_bags.scoring import score_values
@@ -29,7 +29,7 @@ def fit_labels(
         progress(number * total + done, len(collection.label_names) * total)
 
     if not (folder / "manifest.json").exists():
-        return start_labels(collection, settings, folder, report=report)
+        return start_job(MultiLabelJob(settings, collection), out=folder, report=report)
     run = open_run(folder)
     if run.done:
         return run
@@ -57,7 +57,7 @@ def label_values(run: Run) -> dict[str, Array]:
                 scored.setdefault(entry, []).append(value)
             called = cross_decide(p[:, 1], y, fold, "f1")
             decided.setdefault(name, []).append((y == 1, called))
-    values = {entry: np.mean(numbers) for entry, numbers in scored.items()}
+    values = {entry: np.asarray(np.mean(numbers)) for entry, numbers in scored.items()}
     for name, pairs in decided.items():
         has, called = (np.stack(columns, 1) for columns in zip(*pairs, strict=True))
         overall = overall_scores(LabelScores(has, called))
