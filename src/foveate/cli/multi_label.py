@@ -1,58 +1,24 @@
-"""What the commands fit, predict, explain and trust do with multi-label bags."""
+"""What the commands predict and explain do with multi-label bags."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from foveate.errors import FoveateError
-from foveate.jobs.run_verdicts import examine_run, main_paradigm
-from foveate.records.runs import Run, open_run
+from foveate.jobs.job import job_class
+from foveate.records.runs import open_run
 from foveate.report.progress import progress_of
-from foveate.report.trust_files import DeclaredEvidence
 
 if TYPE_CHECKING:
     from foveate.io.collection import Collection
     from foveate.trust.segment_maps import MapKind
     from foveate.userdata.fitted import FittedModel
 
-__all__ = ["examine_labels", "is_multi_label", "write_labels_predictions", "write_labels_segments"]
+__all__ = ["is_multi_label", "write_labels_predictions", "write_labels_segments"]
 
 
 def is_multi_label(path: Path) -> bool:
     """Whether a run directory, or the name of one, is of multi-label bags."""
-    from foveate.userdata.multi_label import KIND
-
-    return open_run(path).is_a(KIND)
-
-
-def examine_labels(
-    run: Run,
-    command: str,
-    declared: DeclaredEvidence = DeclaredEvidence(),  # noqa: B008
-) -> Run:
-    """The verdict on the attention of every label, the other labels explained away.
-
-    Args:
-        run: A finished multi-label run.
-        command: The command that repeats it.
-        declared: What the user declared.
-
-    Returns:
-        The run with its verdicts, and with a page that shows them.
-    """
-    from foveate.report.pages.multi_label import write_labels_page
-    from foveate.userdata.multi_label import label_runs
-
-    verdicts = {}
-    for name, label_run in label_runs(run).items():
-        main = main_paradigm(label_run)
-        with progress_of(quiet=True) as report:
-            results = examine_run(label_run, declared, command, report, paradigm=main)
-        evidence = results.examinations[0]
-        has = next(entry for entry in evidence["by_class"] if entry["name"] == "yes")
-        verdicts[name] = has["verdict"]["grade"]
-    updated = run.update(verdicts=verdicts)
-    write_labels_page(updated, run.path / "report.html")
-    return updated
+    return job_class(open_run(path)).per_label
 
 
 def write_labels_predictions(run: Path, data: Path, out: Path, output: dict[str, Any]) -> None:

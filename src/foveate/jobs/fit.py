@@ -8,31 +8,32 @@ and weights, ``gallery.npz`` (bags to look at) and the manifest with the scores 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import torch
 
-from foveate.bags.bag import Bag
 from foveate.errors import FoveateError
 from foveate.io.check import require_sound
 from foveate.io.collection import Collection
 from foveate.io.problem import Problem
 from foveate.jobs.engine import Engine
+from foveate.jobs.fit_models import trained_fit_parts
 from foveate.jobs.job import JOBS, Job, NewBags, TrainedPart
 from foveate.jobs.lifecycle import IN_PROCESS, resume_job, start_job
+from foveate.jobs.run_verdicts import examine_run, main_paradigm
+from foveate.records.checksums import read_json
 from foveate.records.record import Record
 from foveate.records.runs import Run
+from foveate.report.trust_files import DeclaredEvidence
 from foveate.types import PartProgress, StepProgress
 from foveate.userdata.cross_fit import CrossFit
-from foveate.userdata.ensemble import load_fitted, open_ensemble, part_name
-from foveate.userdata.fitted import PREPARATION, Fitted, build_model
-from foveate.userdata.folds import Folds, load_folds
-from foveate.userdata.model_card import model_card, write_model_card
-from foveate.userdata.predict import warn_of_shift
+from foveate.userdata.ensemble import part_name
+from foveate.userdata.fitted import PREPARATION, build_model
+from foveate.userdata.folds import Folds
+from foveate.userdata.model_card import CARD_JSON, model_card, write_model_card
 from foveate.userdata.procedure import Procedure
 from foveate.userdata.settings import FitSettings
 from foveate.userdata.source import Origin, fingerprint, read_again
-from foveate.userdata.split import held_out, trained_on
 from foveate.userdata.split_fit import SplitFit
 from foveate.userdata.stored_collection import load_collection, save_collection
 from foveate.userdata.training_rules import (
@@ -41,12 +42,6 @@ from foveate.userdata.training_rules import (
     inference,
     parse_class_weight,
 )
-
-if TYPE_CHECKING:
-    from foveate.training.stack import Stack
-    from foveate.trust.subject import Subject
-
-__all__ = ["FitJob", "resume_fit", "start_fit"]
 
 INPUTS = "inputs"  # folder with the bags, while workers train
 BAGS = "bags.safetensors"
@@ -169,28 +164,34 @@ class FitJob(Job):
 
         return write_fit_report(run, path)
 
+    @classmethod
+    def excluded_options(cls, run: Run) -> tuple[str, ...]:
+        config = run.manifest["config"]
+        used = {"folds": config.get("folds", 1) > 1,
+                "supervise-focus": config.get("supervise_focus")}  # fmt: skip
+        return tuple(name for name, is_used in used.items() if is_used)
+
+    @classmethod
+    def update_card(cls, run: Run) -> None:
+        write_model_card(run)
+
+    def lacks_verdict(self, run: Run) -> bool:
+        card = run.path / CARD_JSON  # runs of version 0.1 have none
+        if not card.exists():
+            return False
+        verdict = read_json(card)["attention"]["verdict"]
+        return verdict is None or not (run.path / "trust.json").exists()
+
+    def add_verdict(
+        self, run: Run, declared: DeclaredEvidence, command: str, report: PartProgress
+    ) -> Run:
+        examine_run(run, declared, command, report, paradigm=main_paradigm(run))
+        return run
+
     def trained_parts(
         self, run: Run, names: Sequence[str], new: NewBags | None, progress: PartProgress | None
     ) -> Iterator[TrainedPart]:
-        if new is None:
-            whole = _all_bags(run)
-            collection, other = _unseen_bags(run, whole), _seen_bags(run, whole)
-        else:
-            collection, other = _read_new(run, new), None
-            require_sound(collection, learning=False)
-            warn_of_shift(load_fitted(run.path, names[0]), collection)
-        known = None if collection.known is None else collection.known.numpy()
-        bag: Bag | None = None
-        more: Bag | None = None
-        for name in names:
-            fitted = load_fitted(run.path, name)
-            assert isinstance(fitted, Fitted)  # names are those of model_records
-            if bag is None:
-                bag = fitted.bags(collection, progress)
-                more = None if other is None else fitted.bags(other, progress)
-            models = fitted.stack if new is not None else _unseeing_models(run, name, fitted)
-            ids, labels = collection.ids, _other_labels(collection)
-            yield TrainedPart(name, models, bag, fitted.classes, known, ids, more, labels)
+        return trained_fit_parts(run, names, new, progress)
 
     def model_records(self, run: Run) -> dict[str, list[Record]]:
         """The records of each paradigm; of a cross-fitted one those of the first repeat's folds."""
@@ -289,64 +290,3 @@ def _procedure(
     if settings.folds == 1:
         return SplitFit(collection, settings, folder, progress)
     return CrossFit(collection, settings, folder, progress, folds)
-
-
-def _all_bags(run: Run) -> Collection:
-    """The bags of a fit, read again from where they came."""
-    data = run.manifest["data"]
-    collection = read_again(data.get("origin"), run, classes=run.manifest["classes"])
-    if fingerprint(collection) != data["fingerprint"]:
-        raise FoveateError(
-            f"{data['source']} is not what it was when {run.name} was fitted: give --data"
-        )
-    return collection
-
-
-def _other_labels(collection: Collection) -> Any:
-    """Labels of the bags beside their class, boolean (n, L); None if there are none."""
-    labels = collection.labels
-    return None if labels is None or not labels.shape[1] else labels.numpy()
-
-
-def _unseen_bags(run: Run, collection: Collection) -> Collection:
-    """Bags that the examined models were not trained on.
-
-    They are the test part; in a cross-fitted run without one, all bags, each of which is read by
-    the models of the fold that held it out.
-    """
-    folds = load_folds(run.path)
-    if folds is None:
-        return held_out(collection, run.path)
-    return collection.take(torch.from_numpy(folds.test if len(folds.test) else folds.rows))
-
-
-def _seen_bags(run: Run, collection: Collection) -> Collection | None:
-    """Further bags with labels, which the auditor may learn from; None if there are none."""
-    folds = load_folds(run.path)
-    if folds is None:
-        return trained_on(collection, run.path)
-    return collection.take(torch.from_numpy(folds.rows)) if len(folds.test) else None
-
-
-def _unseeing_models(run: Run, name: str, fitted: Fitted) -> "Stack | Subject":
-    """The models of a paradigm that have not seen the bags of :func:`_unseen_bags`."""
-    from foveate.trust.crossfitted import CrossFitted
-    from foveate.trust.subject import as_subject
-
-    folds = load_folds(run.path)
-    if folds is None or len(folds.test):
-        return fitted.stack
-    parts = []
-    for k in range(folds.inner.shape[1]):
-        models = open_ensemble(run, name, [(0, k)])
-        assert isinstance(models, Fitted)
-        parts.append((as_subject(models.stack, name), folds.held_out(0, k)))
-    return CrossFitted(parts)
-
-
-def _read_new(run: Run, new: NewBags) -> Collection:
-    """New labelled bags, read with the fit's columns except those that are given."""
-    columns = (run.manifest["data"].get("origin") or {"columns": {}})["columns"]
-    origin = Origin(new.path, {**columns, **new.columns})
-    features = [name.partition("[")[0] for name in run.manifest["columns"]]
-    return origin.read(labelled=True, classes=run.manifest["classes"], features=features)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from foveate.bags.bag import Bag
     from foveate.records.findings import Finding
     from foveate.report.outcomes import Outcome
+    from foveate.report.trust_files import DeclaredEvidence
     from foveate.training.stack import Stack
     from foveate.trust.subject import Subject
 
@@ -31,6 +32,7 @@ __all__ = [
     "NewBags",
     "Overview",
     "TrainedPart",
+    "job_class",
     "open_job",
     "open_trained",
     "show_results",
@@ -107,12 +109,14 @@ class Job(ABC):
         comparable: Whether several runs can be shown on one page by :meth:`compare`.
         keeps_models: Whether runs keep trained models and bags: :meth:`trained_parts` is defined.
         draws_thinned: Whether figures may be drawn from records with fewer moments.
+        per_label: Whether there is one model per label, each with a run directory.
     """
 
     kind: ClassVar[str]
     comparable: ClassVar[bool] = False
     keeps_models: ClassVar[bool] = False
     draws_thinned: ClassVar[bool] = False
+    per_label: ClassVar[bool] = False
 
     # Execution
 
@@ -225,6 +229,40 @@ class Job(ABC):
         """
         raise NotImplementedError
 
+    # Verdict on the attention
+
+    @classmethod
+    def excluded_options(cls, run: Run) -> tuple[str, ...]:
+        """Options that a verdict does not advise: the run used them, or its command lacks them."""
+        del run
+        return ("folds", "group", "supervise-focus")
+
+    @classmethod
+    def update_card(cls, run: Run) -> None:
+        """Write the verdict into the files that repeat it."""
+        del run
+
+    def lacks_verdict(self, run: Run) -> bool:
+        """Whether a finished run was stopped before the verdict that it ends with."""
+        del run
+        return False
+
+    def add_verdict(self, run: Run, declared: "DeclaredEvidence", command: str,
+                    report: PartProgress) -> Run:  # fmt: skip
+        """Examine the main part of a finished run, or that of every label.
+
+        Args:
+            run: The run.
+            declared: What the user declared of the evidence.
+            command: The command that repeats it.
+            report: Called as ``report(part, done, total)``.
+
+        Returns:
+            The run with the entries of the manifest that this adds.
+        """
+        del declared, command, report
+        raise FoveateError(f"{run.path} is a run of kind {self.kind}, which ends without a verdict")
+
 
 class _Jobs(Registry[type[Job]]):
     """Kinds of jobs; registration also tells the class its name."""
@@ -242,14 +280,19 @@ class _Jobs(Registry[type[Job]]):
 JOBS: Registry[type[Job]] = _Jobs("kind of run", package="foveate.jobs")
 
 
+def job_class(run: Run) -> type[Job]:
+    """The kind of job that a run directory belongs to."""
+    return JOBS.get(run.manifest["kind"])
+
+
 def open_job(run: Run) -> Job:
     """The job that a run directory belongs to."""
-    return JOBS.get(run.manifest["kind"]).reopen(run)
+    return job_class(run).reopen(run)
 
 
 def open_trained(run: Run) -> Job:
     """The job of a finished run that keeps trained models, to examine them."""
-    job = JOBS.get(run.manifest["kind"])
+    job = job_class(run)
     if not job.keeps_models:
         raise FoveateError(
             f"trust is for a race or a fit, and {run.path} is a run of kind {job.kind}"

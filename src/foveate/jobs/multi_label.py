@@ -7,7 +7,7 @@ per label, whose folder ``fit`` is a run of kind "fit" of its own.
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -17,8 +17,10 @@ from foveate.io.collection import Collection
 from foveate.jobs.fit import BAGS, INPUTS, FitJob, resume_fit
 from foveate.jobs.job import JOBS, Job
 from foveate.jobs.lifecycle import start_job
+from foveate.jobs.run_verdicts import examine_run, main_paradigm
 from foveate.records.record import Record, load_arrays
 from foveate.records.runs import Run, open_run
+from foveate.report.trust_files import DeclaredEvidence
 from foveate.types import PartProgress, StepProgress
 from foveate.userdata.baselines import BASELINES
 from foveate.userdata.cross_fit import OUT_OF_FOLD
@@ -53,6 +55,8 @@ class MultiLabelJob(Job):
         origin: Where the bags were read from, so that the run can be resumed.
         run: The run, if there is one already.
     """
+
+    per_label: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -194,6 +198,26 @@ class MultiLabelJob(Job):
         from foveate.report.terminal.multi_label import print_labels
 
         print_labels(run)
+
+    def lacks_verdict(self, run: Run) -> bool:
+        return "verdicts" not in run.manifest
+
+    def add_verdict(
+        self, run: Run, declared: DeclaredEvidence, command: str, report: PartProgress
+    ) -> Run:
+        """The verdict on the attention of every label, the other labels explained away."""
+        from foveate.report.pages.multi_label import write_labels_page
+
+        verdicts = {}
+        for name, label_run in label_runs(run).items():
+            main = main_paradigm(label_run)
+            evidence = examine_run(label_run, declared, command, report, paradigm=main)
+            by_class = evidence.examinations[0]["by_class"]
+            has = next(entry for entry in by_class if entry["name"] == "yes")
+            verdicts[name] = has["verdict"]["grade"]
+        updated = run.update(verdicts=verdicts)
+        write_labels_page(updated, run.path / "report.html")
+        return updated
 
     def _collection(self) -> Collection:
         if self._bags is None:

@@ -80,10 +80,12 @@ def examine_parts(
         audited: The audit of the bags; made here unless given.
         excluded: Options that are not to be advised, beside those that the run used.
     """
+    from foveate.jobs.job import job_class
     from foveate.trust.advice import compare
 
+    job = job_class(run)
     results: list[Trust] = []
-    tried = (*records, *_used_options(run), *excluded)
+    tried = (*records, *job.excluded_options(run), *excluded)
     report(EXAMINING, 0, len(records) + 1)
     for part in parts:
         audited = _audited(part) if audited is None else audited
@@ -104,20 +106,8 @@ def examine_parts(
         declared,
     )
     write_trust(trust_results)
-    if run.is_a("fit"):
-        from foveate.userdata.model_card import write_model_card
-
-        write_model_card(run)
+    job.update_card(run)
     return trust_results
-
-
-def _used_options(run: Run) -> tuple[str, ...]:
-    """Options of training that the run used, or that its command does not have."""
-    config = run.manifest["config"]
-    if not run.is_a("fit"):
-        return ("folds", "group", "supervise-focus")
-    used = {"folds": config.get("folds", 1) > 1, "supervise-focus": config.get("supervise_focus")}
-    return tuple(name for name, is_used in used.items() if is_used)
 
 
 def _paradigms(

@@ -83,7 +83,7 @@ def trust_command(
     as_json
         Print everything as JSON.
     """
-    from foveate.jobs.job import NewBags
+    from foveate.jobs.job import NewBags, job_class
 
     empty = tuple(word.strip() for word in absent.split(",")) if absent else ()
     flags = DeclaredEvidence(empty, relevant, _parse_classes(evidence))
@@ -95,7 +95,7 @@ def trust_command(
         new = None if data is None else NewBags(data, column_values(columns))
         opened = open_run(run)
         with use_device(device):
-            if "labels" in opened.manifest:
+            if job_class(opened).per_label:
                 return _examine_labels(opened, flags, data or paradigm, as_json=as_json)
             with progress_of(quiet=True) as report:
                 results = examine_run(
@@ -116,13 +116,15 @@ def trust_command(
 
 def _examine_labels(run: Run, flags: DeclaredEvidence, other: object, *, as_json: bool) -> None:
     """The verdict on every label of a multi-label run."""
-    from foveate.cli.multi_label import examine_labels
+    from foveate.jobs.job import open_job
 
     if other is not None:
         raise FoveateError(
             "--data and --paradigm are for the fit of one label: name its directory, RUN/label1/fit"
         )
-    verdicts = examine_labels(run, this_command(), flags).manifest["verdicts"]
+    with progress_of(quiet=True) as report:
+        examined = open_job(run).add_verdict(run, flags, this_command(), report)
+    verdicts = examined.manifest["verdicts"]
     if as_json:
         print(json.dumps(verdicts, ensure_ascii=False))
         return

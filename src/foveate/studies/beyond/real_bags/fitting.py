@@ -52,9 +52,10 @@ def fit_part(
     fit_settings = FitSettings(split_seed=repeat, **{**settings.fit_changes(), **changes})
     folder = checkpoint.parent / "fit"
     meta = {"set": name, "role": SETS[name].role, "repeat": repeat, "bags": len(collection)}
+    scored: dict[str, Any] = {}
     if collection.multi_label:
         run = fit_labels(collection, fit_settings, folder, progress)
-        final, scored = label_values(run), {}
+        final = label_values(run)
     else:
         run = _fitted(collection, fit_settings, folder, progress)
         final, scored = _values(run, collection, fit_settings.paradigms, paradigms)

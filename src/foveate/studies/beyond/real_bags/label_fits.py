@@ -57,7 +57,7 @@ def label_values(run: Run) -> dict[str, Array]:
                 scored.setdefault(entry, []).append(value)
             called = cross_decide(p[:, 1], y, fold, "f1")
             decided.setdefault(name, []).append((y == 1, called))
-    values = {entry: np.mean(numbers) for entry, numbers in scored.items()}
+    values = {entry: np.asarray(np.mean(numbers)) for entry, numbers in scored.items()}
     for name, pairs in decided.items():
         has, called = (np.stack(columns, 1) for columns in zip(*pairs, strict=True))
         overall = overall_scores(LabelScores(has, called))
