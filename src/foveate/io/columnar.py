@@ -13,7 +13,7 @@ from foveate.io.cells import Table
 from foveate.io.columns import ColumnRole, Columns, Roles, roles
 from foveate.io.number_columns import LeftOut, NumberColumn, comma_convention
 from foveate.io.parquet import add_parquet
-from foveate.io.rows import Header, column_names, delimiter, rows, where
+from foveate.io.rows import Header, column_names, delimiter, is_hidden, rows, where
 from foveate.types import PartProgress
 
 __all__ = [
@@ -54,7 +54,7 @@ def table_files(path: Path) -> dict[str | None, list[Path]]:
     """The tables at a path, by split; None for the only table of a folder, or a single file."""
     if path.is_file():
         return {None: [path]}
-    files = sorted(f for f in path.iterdir() if f.is_file() and is_table(f) and not _is_hidden(f))
+    files = sorted(f for f in path.iterdir() if f.is_file() and is_table(f) and not is_hidden(f))
     if len(files) == 1:
         return {split_of(files[0]): files}
     parts: dict[str | None, list[Path]] = {}
@@ -67,11 +67,6 @@ def table_files(path: Path) -> dict[str | None, list[Path]]:
             )
         parts.setdefault(split_of(file), []).append(file)
     return parts
-
-
-def _is_hidden(path: Path) -> bool:
-    """Whether a file is hidden, as those of macOS beside others, or a lock of Excel."""
-    return path.name.startswith((".", "~$"))
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,11 @@ from numpy.typing import NDArray
 from foveate.errors import FoveateError
 from foveate.io.arrays import from_arrays, load_plain, plain_shape
 from foveate.io.cells import name_of
-from foveate.io.collection import Collection
+from foveate.io.collection import Collection, listed
 from foveate.io.columns import Columns
 from foveate.io.label_table import read_sheet
+from foveate.io.problem import Problem
+from foveate.io.rows import is_hidden
 from foveate.io.streamed import load_features
 from foveate.types import Array, PartProgress
 
@@ -24,11 +26,11 @@ PLACES = ("coords", "places")
 def feature_folder(path: Path) -> Path | None:
     """The folder of a data set that holds features: ``features``, one within it, or itself."""
     inside = path / "features"
-    deeper = sorted(f for f in inside.glob("*") if f.is_dir() and any(f.glob("*.npy")))
-    if len(deeper) > 1 and not any(inside.glob("*.npy")):
+    deeper = sorted(f for f in inside.glob("*") if f.is_dir() and _arrays(f))
+    if len(deeper) > 1 and not _arrays(inside):
         listed = " or ".join(str(folder) for folder in deeper)
         raise FoveateError(f"{inside} holds several kinds of features: give one, {listed}")
-    return next((f for f in (inside, *deeper, path) if any(f.glob("*.npy"))), None)
+    return next((f for f in (inside, *deeper, path) if _arrays(f)), None)
 
 
 def read_folders(
@@ -55,7 +57,7 @@ def read_folders(
     features = feature_folder(path)
     if features is None:
         raise FoveateError(f"{path} holds no .npy files of features")
-    files = sorted(features.glob("*.npy"))
+    files = _arrays(features)
     keys = [(file.stem, file.name) for file in files]
     around = (path, path.parent, path.parent.parent) if features == path else (path,)
     label_files = _first(around, ("labels",))
@@ -80,6 +82,11 @@ def read_folders(
         where=lambda bag: str(files[bag]),
         missing=columns.missing,
         roles=label_table.roles if label_table else (),
+        problems=[
+            *(label_table.problems(keys, path) if label_table else ()),
+            *_without_features(files, label_files, "labels"),
+            *_without_features(files, marked, "relevance"),
+        ],
     )
 
 
@@ -105,6 +112,21 @@ def _first(folders: Sequence[Path], names: Sequence[str]) -> Path | None:
 
 def _optional(file: Path) -> NDArray[Any] | None:
     return load_plain(file) if file.exists() else None
+
+
+def _without_features(files: Sequence[Path], folder: Path | None, what: str) -> list[Problem]:
+    """Files of a folder that belong to no bag."""
+    bags = {file.name for file in files}
+    names = [file.stem for file in _arrays(folder) if file.name not in bags] if folder else []
+    message = f"with {what} in {folder}, but without features"
+    return [Problem("warning", listed("bag", names), message, "no-file", learning=True)] * bool(
+        names
+    )
+
+
+def _arrays(folder: Path) -> list[Path]:
+    """The .npy files of a folder by name; hidden ones, as macOS writes them, are none."""
+    return sorted(file for file in folder.glob("*.npy") if not is_hidden(file))
 
 
 def _labels(

@@ -16,6 +16,7 @@ from foveate.io.collection import Collection, listed
 from foveate.io.columns import RELEVANCE, ColumnRole, Columns
 from foveate.io.label_table import read_sheet
 from foveate.io.problem import Problem
+from foveate.io.rows import is_hidden
 from foveate.io.streamed import load_features
 from foveate.types import Array, PartProgress
 
@@ -33,7 +34,8 @@ def hdf5_files(path: Path) -> list[Path]:
     for folder, inner, files in os.walk(path):
         stores = [name for name in inner if name.lower().endswith(ZARR)]
         inner[:] = [name for name in inner if name not in stores]
-        found += [Path(folder, n) for n in (*files, *stores) if n.lower().endswith(SUFFIXES)]
+        paths = [Path(folder, n) for n in (*files, *stores) if n.lower().endswith(SUFFIXES)]
+        found += [path for path in paths if not is_hidden(path)]
     return sorted(found)
 
 
@@ -89,7 +91,10 @@ def read_hdf5(
         where=source.where,
         missing=columns.missing,
         roles=(*_array_roles(bags[0], columns), *(label_table.roles if label_table else ())),
-        problems=_unwritten_problems(bags, columns.relevance),
+        problems=[
+            *_unwritten_problems(bags, columns.relevance),
+            *(label_table.problems(keys, path) if label_table else ()),
+        ],
     )
 
 

@@ -9,8 +9,10 @@ from pathlib import Path
 
 from foveate.errors import FoveateError
 from foveate.io.cells import name_of
+from foveate.io.collection import listed
 from foveate.io.columns import BAG, GROUP, ColumnRole, Columns, column
-from foveate.io.rows import column_names, rows, where
+from foveate.io.problem import Problem
+from foveate.io.rows import column_names, is_hidden, rows, where
 
 __all__ = ["LabelTable", "read_sheet"]
 
@@ -53,9 +55,37 @@ class LabelTable:
             return None
         return [str(self.values[what][self.row(names)]) for names in bags]
 
+    def problems(self, bags: Sequence[tuple[str, ...]], folder: Path) -> list[Problem]:
+        """Rows without a bag; a row that names two bags is an error.
+
+        Args:
+            bags: Names that each bag may have in the table.
+            folder: Where the bags are; a table beside it may name others too.
+        """
+        bag_of_line: dict[int, tuple[str, ...]] = {}
+        for names in bags:
+            name = self._name(names)
+            if name is None:
+                continue
+            other = bag_of_line.setdefault(self.line[name], names)
+            if other[0] != names[0]:
+                raise FoveateError(
+                    f"{where(self.path, self.line[name])}: '{name}' names two bags, '{other[0]}' "
+                    f"and '{names[0]}': write the whole name"
+                )
+        unused = {self.line[name]: name for name in reversed(self.line)}
+        lacking = [name for line, name in unused.items() if line not in bag_of_line]
+        if not lacking or self.path.parent != folder:
+            return []
+        what = f"in {self.path.name}, but there is no file of this name"
+        return [Problem("warning", listed("bag", lacking[::-1]), what, "no-file", learning=True)]
+
+    def _name(self, names: Sequence[str]) -> str | None:
+        return next((name for name in names if name in self.line), None)
+
     def row(self, names: Sequence[str]) -> str:
         """The name that a bag has in the table."""
-        present = next((name for name in names if name in self.line), None)
+        present = self._name(names)
         if present is None:
             near = difflib.get_close_matches(names[0], self.line, n=1)
             hint = f". Did you mean '{near[0]}'?" if near else ""
@@ -148,6 +178,7 @@ def _key(cell: object, location: str) -> str:
 def _table_path(folder: Path, columns: Columns, *, in_parent: bool) -> Path | None:
     for parent in (folder, folder.parent) if in_parent else (folder,):
         tables = sorted(f for f in parent.glob("*.[ct]sv") if f.name not in OTHER_TABLES)
+        tables = [table for table in tables if not is_hidden(table)]
         best = [file for file in tables if file.name in PREFERRED_NAMES] or tables
         if parent != folder:
             best = [f for f in best if f.name in PREFERRED_NAMES or _gives_labels(f, columns)]

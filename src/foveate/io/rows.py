@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from foveate.errors import FoveateError
 
-__all__ = ["Header", "Row", "column_names", "delimiter", "lines", "rows", "where"]
+__all__ = ["Header", "Row", "column_names", "delimiter", "is_hidden", "lines", "rows", "where"]
 
 Row = tuple[int, list[Any]]
 """Number of the line a row begins on, and its values."""
@@ -52,6 +52,11 @@ class Header(NamedTuple):
                 f"{path}: --columns names {len(self.names)} columns, the file has {len(cells)}"
             )
         return [*self.names, *(f"c{k}" for k in range(len(self.names) + 1, len(cells) + 1))]
+
+
+def is_hidden(path: Path) -> bool:
+    """Whether a file is hidden, as those of macOS beside others, or a lock of Excel."""
+    return path.name.startswith((".", "~$"))
 
 
 def where(path: Path, number: int) -> str:

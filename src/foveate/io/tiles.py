@@ -16,7 +16,7 @@ from foveate.io.columnar import SPLITS
 from foveate.io.columns import BAG, Columns, column
 from foveate.io.image_decoding import decode_image
 from foveate.io.label_table import LabelTable, read_sheet
-from foveate.io.rows import column_names, rows, where
+from foveate.io.rows import column_names, is_hidden, rows, where
 from foveate.types import PartProgress
 
 __all__ = ["SUFFIXES", "cut", "image_files", "read_tiles"]
@@ -30,7 +30,7 @@ def image_files(path: Path) -> list[Path]:
     """Images at a path, of a folder with all its subfolders but that of masks."""
     if path.is_file():
         return [path] if path.suffix.lower() in SUFFIXES else []
-    files = (f for f in path.rglob("*") if f.suffix.lower() in SUFFIXES)
+    files = (f for f in path.rglob("*") if f.suffix.lower() in SUFFIXES and not is_hidden(f))
     return sorted(f for f in files if f.relative_to(path).parts[0] != MASKS)
 
 
@@ -93,6 +93,7 @@ def read_tiles(
         kind="image",
         places=places,
         roles=label_table.roles if label_table else (),
+        problems=label_table.problems(keys, root) if label_table else (),
     )
 
 
@@ -127,7 +128,8 @@ def _decoded(file: Path) -> NDArray[np.uint8]:
     try:
         image = decode_image(file.read_bytes(), list(Image.ID))[0]
     except Exception as error:  # Pillow's readers raise many kinds
-        raise FoveateError(f"{file}: not an image ({' '.join(str(error).split())})") from None
+        message = " ".join(str(error).split()).split(" <")[0]  # a Python object follows
+        raise FoveateError(f"{file}: not an image ({message})") from None
     return np.repeat(image[..., None], 3, axis=2) if image.ndim == 2 else image
 
 
@@ -187,12 +189,19 @@ def _boxes(path: Path, keys: Sequence[tuple[str, ...]]) -> dict[int, NDArray[np.
     chosen = [column(path, held, None, (name,)) for name in CORNERS]
     if image is None or None in chosen:
         raise FoveateError(f"{path} must have the columns image, {', '.join(CORNERS)}")
-    number = {name: k for k, names in enumerate(keys) for name in reversed(names)}
+    images: dict[str, set[int]] = {}
+    for k, names in enumerate(keys):
+        for name in names:
+            images.setdefault(name, set()).add(k)
     boxes: dict[int, list[list[float]]] = {}
     for line, (name, *corners) in rows(path, [image, *map(str, chosen)]):
-        if str(name) not in number:
-            raise FoveateError(f"{where(path, line)}: there is no image '{name}'")
-        of_image = boxes.setdefault(number[str(name)], [])
+        named = images.get(str(name), set())
+        if len(named) != 1:
+            how_many = (
+                f"several images are called '{name}'" if named else f"there is no image '{name}'"
+            )
+            raise FoveateError(f"{where(path, line)}: {how_many}")
+        of_image = boxes.setdefault(*named, [])
         if any(corner is not None for corner in corners):
             of_image.append(_box(corners, where(path, line)))
     return {k: np.array(rows, np.float64).reshape(-1, 4) for k, rows in boxes.items()}
