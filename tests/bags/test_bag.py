@@ -1,6 +1,6 @@
 import pytest
 import torch
-from hypothesis import inputs, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from foveate.attention.maps import MAPS
@@ -104,7 +104,7 @@ def test_take_does_not_check_the_bank_again():
         Bag(part.x, part.y)
 
 
-@inputs(st.lists(st.integers(1, 6), min_size=1, max_size=6), st.integers(0, 10**6))
+@given(st.lists(st.integers(1, 6), min_size=1, max_size=6), st.integers(0, 10**6))
 def test_pad_preserves_rows(lengths, seed):
     bags, y, z = ragged(lengths, seed=seed)
     group = torch.arange(len(lengths))
@@ -153,7 +153,7 @@ def test_a_padded_batch_attends_as_bag_by_bag(map, layer):
 
 
 @settings(max_examples=10)
-@inputs(st.lists(st.integers(1, 6), min_size=2, max_size=5), st.integers(0, 10**6))
+@given(st.lists(st.integers(1, 6), min_size=2, max_size=5), st.integers(0, 10**6))
 def test_a_padded_batch_has_the_losses_and_readings_of_bag_by_bag(lengths, seed):
     bags, y, _ = ragged(lengths, seed=seed)
     net, bag = model(), pad(bags, y)

@@ -2,13 +2,13 @@
 
 import numpy as np
 import torch
-from hypothesis import inputs
+from hypothesis import given
 from hypothesis import strategies as st
 
 from foveate.bags.imputation import Imputation
 
 
-@inputs(st.integers(1, 40), st.integers(1, 5), st.floats(0, 1), st.integers(0, 99))
+@given(st.integers(1, 40), st.integers(1, 5), st.floats(0, 1), st.integers(0, 99))
 def test_medians_ignore_missing_numbers(n, d, share, seed):
     rng = np.random.default_rng(seed)
     values = rng.normal(size=(n, d)).astype(np.float32)

@@ -2,7 +2,7 @@ import itertools
 
 import pytest
 import torch
-from hypothesis import inputs, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracles
@@ -47,7 +47,7 @@ class Counting:
 
 
 @settings(max_examples=40)
-@inputs(counts, counts, st.integers(1, 30), shapes, st.integers(0, 10**6))
+@given(counts, counts, st.integers(1, 30), shapes, st.integers(0, 10**6))
 def test_operations_agree_on_mosaics_and_dense_segments(B, m, rows, shape, seed):
     x, written, rng = cut(B, m, rows, shape, seed)
     alpha, j = draw(rng, B, m), torch.randint(m, (B,), generator=rng)

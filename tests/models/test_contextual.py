@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import inputs, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 from torch.nn.functional import cross_entropy
@@ -63,7 +63,7 @@ def test_heads_share_the_numbers_evenly():
 
 
 @settings(max_examples=20)
-@inputs(st.integers(1, 7), st.integers(0, 10**6))
+@given(st.integers(1, 7), st.integers(0, 10**6))
 def test_masking_equals_deleting(m, seed):
     net, x = model(), ids(1, m, seed)
     mask = torch.rand(1, m, generator=torch.Generator().manual_seed(seed)) < 0.6
@@ -77,7 +77,7 @@ def test_masking_equals_deleting(m, seed):
 
 
 @settings(max_examples=20)
-@inputs(st.integers(2, 7), st.integers(0, 10**6))
+@given(st.integers(2, 7), st.integers(0, 10**6))
 def test_permuting_words_permutes_alpha_and_phi(m, seed):
     net, x = model(), ids(2, m, seed)
     order = torch.randperm(m, generator=torch.Generator().manual_seed(seed))

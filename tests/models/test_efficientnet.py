@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from hypothesis import inputs, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.torch import save_file
 from torch import nn
@@ -150,7 +150,7 @@ def test_the_odd_pixel_goes_below_and_right() -> None:
 
 
 @settings(max_examples=40)
-@inputs(
+@given(
     high=st.integers(1, 9), wide=st.integers(1, 9),
     size=st.sampled_from([1, 3, 5]), stride=st.sampled_from([1, 2]),
 )  # fmt: skip

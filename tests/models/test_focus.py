@@ -1,6 +1,6 @@
 import pytest
 import torch
-from hypothesis import inputs, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
@@ -101,7 +101,7 @@ def test_focus_network_must_return_one_score_per_segment(layer):
 
 
 @settings(max_examples=15)
-@inputs(st.integers(2, 8), st.integers(0, 10**6), st.sampled_from([None, "hidden2"]))
+@given(st.integers(2, 8), st.integers(0, 10**6), st.sampled_from([None, "hidden2"]))
 def test_permuting_segments_permutes_alpha_and_changes_no_reading(m, seed, layer):
     x = bags(3, m, seed)
     order = torch.randperm(m, generator=torch.Generator().manual_seed(seed))
@@ -119,7 +119,7 @@ def test_permuting_segments_permutes_alpha_and_changes_no_reading(m, seed, layer
 
 
 @settings(max_examples=15)
-@inputs(st.integers(2, 8), st.integers(0, 10**6), st.sampled_from([None, "hidden2"]))
+@given(st.integers(2, 8), st.integers(0, 10**6), st.sampled_from([None, "hidden2"]))
 def test_masking_equals_deleting_for_whole_models(m, seed, layer):
     x = bags(1, m, seed)
     mask = torch.rand(1, m, generator=torch.Generator().manual_seed(seed)) < 0.6
@@ -144,7 +144,7 @@ def test_masked_segments_get_no_gradient():
     assert (slope[:, :3] != 0).any()
 
 
-@inputs(st.integers(2, 8), st.floats(0, 1), st.integers(0, 10**6))
+@given(st.integers(2, 8), st.floats(0, 1), st.integers(0, 10**6))
 def test_a_fixed_focus_shares_alpha_and_the_rest(m, alpha, seed):
     rng = torch.Generator().manual_seed(seed)
     z, mask = torch.rand(3, m, generator=rng) < 0.5, torch.rand(3, m, generator=rng) < 0.7

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 import torch
-from hypothesis import inputs
+from hypothesis import given
 from hypothesis import strategies as st
 
 from foveate.errors import FoveateError
@@ -14,7 +14,7 @@ from foveate.text.tokens import END, MARKS, PAD, START, UNKNOWN, Tokens, Vocabul
 texts = st.lists(st.lists(st.integers(1, 99), min_size=1, max_size=7), min_size=1, max_size=9)
 
 
-@inputs(texts, st.data())
+@given(texts, st.data())
 def test_texts_round_trip(rows, data):
     tokens = Tokens.of(rows)
     assert len(tokens) == len(rows)
@@ -31,7 +31,7 @@ def test_texts_round_trip(rows, data):
     assert [subset[i] for i in range(len(subset))] == selected_rows
 
 
-@inputs(texts, st.data())
+@given(texts, st.data())
 def test_padding_surrounds_the_texts_and_nothing_else(rows, data):
     chosen = data.draw(st.lists(st.integers(-len(rows), len(rows) - 1), min_size=1, max_size=5))
     ids, mask = Tokens.of(rows).padded(torch.tensor(chosen))
@@ -58,7 +58,7 @@ def test_what_is_no_row_of_texts_is_refused(ids, start, why):
 words = st.lists(st.lists(st.sampled_from(["a", "b", "c", "<s>", "é"]), max_size=6), max_size=6)
 
 
-@inputs(words, st.integers(1, 4))
+@given(words, st.integers(1, 4))
 def test_frequent_words_come_first_and_rare_ones_are_unknown(rows, least):
     vocabulary = Vocabulary.of(rows, least)
     counts = Counter(word for row in rows for word in row if word != "<s>")
@@ -88,7 +88,7 @@ def test_the_text_ends_where_the_end_is():
 lengths = st.lists(st.integers(1, 50), min_size=1, max_size=60).map(torch.tensor)
 
 
-@inputs(lengths, st.integers(1, 9), st.booleans())
+@given(lengths, st.integers(1, 9), st.booleans())
 def test_batches_hold_every_row_once(lengths, size, shuffled):
     cut = batches(lengths, size, generator("test") if shuffled else None)
     assert sorted(torch.cat(cut).tolist()) == list(range(len(lengths)))

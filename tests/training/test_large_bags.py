@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from hypothesis import inputs
+from hypothesis import given
 from hypothesis import strategies as st
 
 from foveate.attention.likelihood import label_log_prob, map_segments
@@ -260,7 +260,7 @@ def test_no_more_than_a_part_is_seen_at_a_time_and_no_bag_twice(form, rng, in_pa
     assert sum(int(mask.sum()) for mask in seen) == 31
 
 
-@inputs(st.lists(st.integers(1, 30), min_size=1, max_size=12), st.integers(1, 60))
+@given(st.lists(st.integers(1, 30), min_size=1, max_size=12), st.integers(1, 60))
 def test_groups_of_like_length_hold_every_bag_once_and_little_padding(lengths, most):
     groups = [group.tolist() for group in group_by_length(torch.tensor(lengths), most)]
     flat = [i for group in groups for i in group]

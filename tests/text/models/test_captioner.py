@@ -171,7 +171,7 @@ def test_losses_count_words_and_neither_padding_nor_unknown_ones():
     assert result == pytest.approx(-(-4.0 + advantage) / 2)
 
 
-@pytest.mark.parametrize("look", ["soft", "top"])
+@pytest.mark.parametrize("read_rule", ["soft", "top"])
 def test_generated_captions_have_the_probability_of_reading_them(model, rng, read_rule):
     a = torch.randn(3, POSITIONS, D, generator=rng, dtype=torch.float64)
     speaking = CaptionDecoder(model, a, read_rule)
