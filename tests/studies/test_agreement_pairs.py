@@ -113,7 +113,7 @@ def test_agreement_is_the_mean_over_words_of_a_set(pairs, tmp_path):
     stages = PairStages(USE, pairs, tmp_path / "x", lambda *_: None)
     rng = np.random.default_rng(0)
     u, v = rng.random(len(pairs.trans)), rng.random(len(pairs.trans))
-    result = stages._compare(u, v)[TRAINING, FAIR]
+    result = stages.compare(u, v)[TRAINING, FAIR]
     every = fair_agreement(u, v, stages.start)
     words = int(pairs.sets[TRAINING].target.lengths.sum())
     assert result == pytest.approx(every[-words:].mean())
