@@ -104,7 +104,7 @@ class Settings(BaseModel):
 
 
 def _sentence(error: ValidationError, kind: type[BaseModel]) -> str:
-    """The first problem as a sentence: what must hold, what was given, where."""
+    """The first problem as a sentence: the rule, the value, and the field."""
     first = error.errors()[0]
     name = ".".join(str(part) for part in first["loc"][:1]).replace("_", "-")
     if first["type"] == "extra_forbidden":

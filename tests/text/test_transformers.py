@@ -229,7 +229,7 @@ def test_the_classified_state_is_found_and_its_row_read(family, summary):
 def test_the_mean_of_modern_bert_is_found():
     encoder = TextEncoder(classifier("ModernBert", classifier_pooling="mean"), tokenizer())
     assert encoder.summary == "mean"
-    with pytest.raises(FoveateError, match="whatever is attended"):
+    with pytest.raises(FoveateError, match="attention has no effect"):
         encoder.forced([["good"]], [np.ones(1)])
     np.testing.assert_allclose(encoder.read([["good", "film"]]).alpha[0].sum(), 1, atol=1e-9)
 

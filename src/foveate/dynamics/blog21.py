@@ -96,7 +96,7 @@ def numerical(
 def starts(K: float = 10.0) -> dict[str, State]:
     """The blog's three starts as (beta0, beta1, p).
 
-    "uniform" knows nothing; "wrong" takes token 0 for the positive one, so that p first falls;
+    "uniform" starts at p = ½; "wrong" takes token 0 for the positive one, so that p first falls;
     "low_loss" has the loss −2K, as low as one likes, under uniform attention. [snell21] blog
     """
     return {

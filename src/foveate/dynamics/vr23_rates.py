@@ -6,7 +6,7 @@ probability of the right class on it; ``m`` segments, ``C`` classes. The foregro
 :math:`s_k` are orthonormal (the theorems need the unit norm too) and the background is orthogonal
 to them, so the classifier is uniform on it.
 
-Where alpha comes close to 1 the difference 1 − alpha loses its digits; every function therefore
+Where alpha comes close to 1 the difference 1 − alpha loses precision; every function therefore
 takes ``background``, the attention left to the background, from callers who know it exactly.
 """
 

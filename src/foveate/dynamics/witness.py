@@ -65,7 +65,7 @@ class WrongPoint(NamedTuple):
 
     @property
     def is_stable(self) -> bool:
-        """Whether attention in bags of B loses by moving to their foreground."""
+        """Whether the loss of bags of B increases if attention moves to their foreground."""
         return self.foreground < self.background
 
 
@@ -78,8 +78,8 @@ def wrong_point(m: int, weight: float, kind: Kind) -> WrongPoint:
         kind: The term added to the marginal likelihood.
 
     Example:
-        >>> wrong_point(20, 1.0, "witness").stays, wrong_point(20, 1.0, "uniform-penalty").stays
-        (False, True)
+        >>> [wrong_point(20, 1.0, kind).is_stable for kind in ("witness", "uniform-penalty")]
+        [False, True]
     """
     _check(m, weight)
     if kind == "lvml" or weight == 0:

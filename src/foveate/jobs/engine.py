@@ -41,7 +41,7 @@ class Engine:
 
     Args:
         workers: Processes of this machine, one thread each; 1 is this process.
-        cluster: Address of a Dask scheduler, "tcp://host:8786"; it wins over ``workers``.
+        cluster: Address of a Dask scheduler, "tcp://host:8786"; ``workers`` is then ignored.
     """
 
     workers: int = 1
@@ -217,7 +217,7 @@ def _perform(
 
 
 def _mark(folder: Path) -> str:
-    """A token that tells a run's directory from one with the same path on another machine."""
+    """A token that differs between directories of the same path on different machines."""
     path = folder / ".mark"
     if folder.is_dir() and not path.exists():
         write_atomically(path, lambda file: file.write(uuid4().hex.encode()))

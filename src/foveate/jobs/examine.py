@@ -19,7 +19,7 @@ __all__ = ["examine", "with_features"]
 
 
 class _Labelled(NamedTuple):
-    """Labelled bags with what is known of them."""
+    """Labelled bags with their classes and known relevant segments."""
 
     bag: Any
     classes: Sequence[str]
@@ -67,7 +67,7 @@ def examine(
         relevant: How many segments of a bag may be evidence; inferred unless given.
         evidence: Which kind of evidence is meant, "A" or "B", where there are two.
         more: Further labelled bags that the auditor may learn from, such as the training bags.
-        labels: Labels known of the bags beside their class, boolean (n, L).
+        labels: Known labels of the bags other than their class, boolean (n, L).
         ids: Names of the bags.
         adjacency: For graph models, a function from segments (B, m, …) and mask (B, m) to links
             (B, m, m).

@@ -70,7 +70,7 @@ def _all_bags(run: Run) -> Collection:
 
 
 def _other_labels(collection: Collection) -> Any:
-    """Labels of the bags beside their class, boolean (n, L); None if there are none."""
+    """Labels of the bags other than their class, boolean (n, L); None if there are none."""
     labels = collection.labels
     return None if labels is None or not labels.shape[1] else labels.numpy()
 

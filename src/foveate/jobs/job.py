@@ -265,7 +265,7 @@ class Job(ABC):
 
 
 class _Jobs(Registry[type[Job]]):
-    """Kinds of jobs; registration also tells the class its name."""
+    """Kinds of jobs; registration also sets ``kind`` of the class."""
 
     def register(self, name: str) -> Any:
         enter = super().register(name)

@@ -318,7 +318,7 @@ def load_bags(race: ResolvedRace) -> RaceBags:
 
 
 def race_epochs(race: ResolvedRace, rule: Paradigm, shape: tuple[int, ...], classes: int) -> int:
-    """The epochs of one paradigm: all, or as many as soft attention's cost pays for."""
+    """The epochs of one paradigm: all, or as many as cost no more than those of soft attention."""
     if not race.equal_compute:
         return race.epochs
     with torch.random.fork_rng(devices=[]):  # weights do not matter to the cost

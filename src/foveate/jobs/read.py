@@ -212,7 +212,7 @@ def read_texts_job(
 
 
 def example_rows(texts: Tokens, y: Tensor, plan: ReadingPlan) -> Tensor:
-    """Rows of the texts on the page: all classes in turn, of readable length where possible.
+    """Rows of the texts on the page: classes alternate, of readable length where possible.
 
     Args:
         texts: Held-out texts.

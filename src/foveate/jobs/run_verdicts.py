@@ -78,7 +78,7 @@ def examine_parts(
         source: Which bags, in words.
         report: Called with the progress.
         audited: The audit of the bags; made here unless given.
-        excluded: Options that are not to be advised, beside those that the run used.
+        excluded: Further options that are not to be advised.
     """
     from foveate.jobs.job import job_class
     from foveate.trust.advice import compare
@@ -126,7 +126,7 @@ def _paradigms(
 
 
 def _divergence(records: "Mapping[str, Sequence[Record]]") -> str:
-    """Which paradigms diverged, of folds the first one in which they did."""
+    """Which paradigms diverged; of folds, the first that diverged is named."""
     worst = {name: next(filter(diverged, several), several[0]) for name, several in records.items()}
     return divergence(worst)
 

@@ -23,7 +23,7 @@ def dead_focus(record: Record) -> list[int]:
         return []
     s = record.final["s"]
     mask = np.broadcast_to(record.final.get("mask", np.True_), s.shape)
-    scores = [row[exists] for row, exists in zip(s, mask, strict=True)]
+    scores = [row[valid] for row, valid in zip(s, mask, strict=True)]
     return [
         seed
         for seed, values in zip(record.meta["seeds"], scores, strict=True)

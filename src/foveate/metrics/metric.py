@@ -112,7 +112,7 @@ class Metric:
         summary: Whether tables of results have a column of it.
         curve: Whether reports draw it over training.
         needs_relevance: Whether it is only defined where relevant segments are known.
-        bounds: Between what its mean must lie, in the unit that is shown.
+        bounds: Lower and upper bound of its mean, in the unit of reports.
     """
 
     name: str
@@ -137,7 +137,7 @@ class Metric:
 
     @property
     def factor(self) -> float:
-        """From what records hold to what is shown: shares become percentages."""
+        """Factor from the unit of records to that of reports: shares become percentages."""
         return 100.0 if self.unit == "%" else 1.0
 
     def interval(self, values: Array) -> Interval:

@@ -91,7 +91,7 @@ def choose_rate(trial: Trial, train: Bag, checkpoint: Path) -> tuple[float, list
     """The learning rate with the highest accuracy on held-out training bags, and all accuracies.
 
     One model per rate is trained on the first four fifths of the training bags of the first seed
-    and read on the rest; test bags are not used. Of equal accuracies the larger rate wins.
+    and read on the rest; test bags are not used. Of equal accuracies the larger rate is taken.
 
     Args:
         trial: What is trained, with its ``rates``.

@@ -1,8 +1,8 @@
 """Resumable training loop for text models, one member after the other.
 
-:mod:`foveate.training.loop` stacks members, which pays where one member leaves the machine idle.
- A recurrent network of 256 does not: its products fill a core, and stacking gains nothing. So
-members are trained one after another here; parts run in parallel.
+:mod:`foveate.training.loop` stacks members, which is faster for small models. The matrix products
+of a recurrent network with 256 units use a whole core, so that stacking gains nothing: here members
+are trained one after another, and parts in parallel.
 """
 
 import time
@@ -86,7 +86,7 @@ def follow(
     report: Callable[[int, int], None] = lambda _done, _total: None,
     meta: Mapping[str, Any] | None = None,
 ) -> Record:
-    """Train every member in turn and measure it at these steps.
+    """Train one member after another and measure each at these steps.
 
     A killed call continues from its checkpoint and ends with the same numbers.
 

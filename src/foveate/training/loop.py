@@ -143,7 +143,7 @@ def _paradigm_text(rule: Paradigm) -> str:
 
 
 def _fingerprint(bags: Sequence[Bag], digests: dict[int, bytes]) -> str:
-    """A digest of bags from those of their tensors, which are computed unless they are known."""
+    """A digest of bags from those of their tensors; known ``digests`` are not computed again."""
     digest = blake2b(digest_size=16)
     for bag in bags:
         for part in (*tensors_of(bag.x), bag.y, bag.mask, bag.weight):

@@ -141,7 +141,7 @@ class Paradigm(ABC):
         return self
 
     def without(self, absent: tuple[int, ...]) -> "Paradigm":
-        """The same paradigm with classes ``absent`` without evidence, if it knows such classes."""
+        """The same paradigm with classes ``absent`` without evidence, if it has such classes."""
         return self
 
     def objective(self) -> "Paradigm":

@@ -226,7 +226,7 @@ def _write_explanations(
 
 
 def _no_paradigm(paradigm: str | None, page: Path | None = None) -> None:
-    """Refuse what is done for one label at a time."""
+    """Raise for flags that apply to a single label."""
     if paradigm is not None or page is not None:
         flag = "--paradigm" if paradigm is not None else "--page"
         raise FoveateError(

@@ -292,7 +292,7 @@ def _write_reading(
     model: Path | None,
     numbers: dict[str, Any],
 ) -> str:
-    """Write the page of a reader, and give what is said of its last step."""
+    """Write the page of a reader, and return the captions of its last step."""
     from foveate.report.next_steps import read_steps
     from foveate.report.pages.texts import texts_of, write_texts_page
 
@@ -303,7 +303,7 @@ def _write_reading(
         shown,
         captions,
         title=f"What a reader looks at in {name}",
-        lead=f"{_model_name(model)}: where it looks, what it knows of each position alone, "
+        lead=f"{_model_name(model)}: attention, evidence of each position alone, "
         "and what moves its answer.",
         results=_results(numbers),
         steps=read_steps(name, marked=numbers["rationales"] is not None, trained=model is None),

@@ -68,7 +68,7 @@ class Parts:
         """Write the file, with one part in memory at a time, and remove the parts.
 
         Args:
-            labels: Further arrays of the file; ``test`` tells which rows are not for training.
+            labels: Further arrays of the file; ``test`` is true for rows that are not for training.
         """
         write_atomically(self.out, lambda file: self._write(file, labels))
         self.discard(self.out)

@@ -39,7 +39,7 @@ __all__ = [
 
 ReadRule = Literal["soft", "top", "sampled"]
 """The context of a step: the mean of all positions, the top one, or one drawn from α."""
-TINY = 1e-38  # a place of no weight can be the last one, by rounding; its logarithm stays finite
+TINY = 1e-38  # rounding can select a position of weight 0; its logarithm must be finite
 
 
 @dataclass(frozen=True)

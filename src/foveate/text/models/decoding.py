@@ -101,7 +101,7 @@ def beam_search(
         logits, state = model.step(words[..., -1].flatten(), state)
         log_p = _log_prob(logits).view(n, width, -1)
         log_p[over] = -torch.inf
-        log_p[..., PAD].masked_fill_(over, 0.0)  # how a finished hypothesis stays
+        log_p[..., PAD].masked_fill_(over, 0.0)  # a finished hypothesis is kept unchanged
         length = length + ~over
         total = score[..., None] + log_p
         rank = total / length[..., None] if by_length else total

@@ -79,9 +79,9 @@ class _Recurrence(torch.autograd.Function):
         return dgates, dweight, dh, dc, None
 
 
-def _keep_finished_states(states: Tensor, t: int, alive: Tensor) -> None:
+def _keep_finished_states(states: Tensor, t: int, unfinished: Tensor) -> None:
     """Where a text has ended, step t + 1 repeats step t."""
-    states[t + 1] = torch.where(alive[:, None], states[t + 1], states[t])
+    states[t + 1] = torch.where(unfinished[:, None], states[t + 1], states[t])
 
 
 class _Layer(nn.Module):
@@ -126,15 +126,15 @@ class _Level(nn.Module):
         self.back = _Layer(inputs, d) if directions == 2 else None
 
     def forward(
-        self, x: "Tensor | _Words", alive: Tensor | None, first: State | None
+        self, x: "Tensor | _Words", unfinished: Tensor | None, first: State | None
     ) -> tuple[Tensor, State]:
         """States (L, B, ways·d) and the last state, the mean of both directions."""
-        h, last = self.forth(_gate_inputs(self.forth, x), alive, first)
+        h, last = self.forth(_gate_inputs(self.forth, x), unfinished, first)
         if self.back is None:
             return h, last
         # Reversed, padding comes first, and the state keeps its initial value.
-        reversed_alive = None if alive is None else alive.flip(0)
-        other, end = self.back(_gate_inputs(self.back, x).flip(0), reversed_alive, first)
+        reversed_unfinished = None if unfinished is None else unfinished.flip(0)
+        other, end = self.back(_gate_inputs(self.back, x).flip(0), reversed_unfinished, first)
         mean = State((last.h + end.h) / 2, (last.c + end.c) / 2)
         return torch.cat([h, other.flip(0)], -1), mean
 
@@ -182,10 +182,10 @@ class LSTM(nn.Module):
             of both directions where there are two.
         """
         x: Tensor | _Words = _Words(ids.t(), table)
-        alive = None if mask is None or bool(mask.all()) else mask.t()
+        unfinished = None if mask is None or bool(mask.all()) else mask.t()
         last = []
         for depth, level in enumerate(self.levels):
-            h, end = level(x, alive, None if first is None else first[depth])
+            h, end = level(x, unfinished, None if first is None else first[depth])
             last.append(end)
             x = drop(h, self.dropout, generator)
         return h.transpose(0, 1), last

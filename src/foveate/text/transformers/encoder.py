@@ -66,7 +66,7 @@ class TextEncoder:
 
     @property
     def classes(self) -> int:
-        """Number of classes; one logit stands for two."""
+        """Number of classes; one logit for two classes."""
         return max(2, int(self.model.config.num_labels))
 
     def read(self, texts: Sequence[Sequence[str]]) -> TextReading:
@@ -92,7 +92,7 @@ class TextEncoder:
             alpha: Attention over the words of each text, summing to one.
         """
         if not self.forceable:
-            raise FoveateError("the mean over all words is classified, whatever is attended")
+            raise FoveateError("the mean over all words is classified: attention has no effect")
         p = np.zeros((len(texts), self.classes))
         with torch.no_grad(), record_attention(self.model) as recorder:
             for rows, ids, mask, pieces in self._batches(texts):

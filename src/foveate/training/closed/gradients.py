@@ -45,7 +45,7 @@ class _Networks(NamedTuple):
 
 
 class ClosedGradients:
-    """Closed gradients of a stack; ``supports`` tells where they exist.
+    """Closed gradients of a stack; ``supports`` returns whether they exist for a paradigm.
 
     Args:
         stack: The models.

@@ -45,7 +45,7 @@ def table_bags(folder: str) -> Collection:
 
 
 def birds(species: int) -> Collection:
-    """Recordings as bags of spectrogram segments; whether one species is heard.
+    """Recordings as bags of spectrogram segments; whether one species is in them.
 
     The relevance of a positive bag without a labelled segment of the species is not known.
     """
@@ -64,7 +64,7 @@ def birds(species: int) -> Collection:
 
 
 def bird_labels(species: Sequence[int]) -> Collection:
-    """Recordings with a label per species: whether it is heard."""
+    """Recordings with a label per species: whether it is in the recording."""
     bags = _table(locate("mil_hja_birds", "none") / "bags.parquet")
     columns = [torch.from_numpy(bags[f"species_{k}"].astype(bool)) for k in species]
     return replace(

@@ -26,7 +26,7 @@ def split_in_half(n: int, name: str, seed: int) -> tuple[Array, Array]:
 
 
 def birds(species: int, seed: int) -> TrainTestBags:
-    """Recordings as bags of spectrogram segments; whether one species is heard."""
+    """Recordings as bags of spectrogram segments; whether one species is in them."""
     folder = locate("mil_hja_birds", "none")
     segments, bags = (_table(folder / f"{name}.parquet") for name in ("segments", "bags"))
     x = np.stack([segments[f"x{k}"] for k in range(38)], 1).astype(np.float32)

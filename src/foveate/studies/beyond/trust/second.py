@@ -1,10 +1,10 @@
 """The second protocol: new sets that confirm the rule after its repair, run once.
 
 After the first confirmation all of its sets became design sets: question (c) also repeats the
-segment that speaks most against the class; evidence that the auditor does not see clearly widens
-the interval of the estimate or silences it; lower and upper ends that grades need are stricter; a
-background segment that overturns answers leads to "trust with care". These sets had not been
-looked at before, and nothing was changed after this file was committed.
+segment with the most evidence against the class; where the auditor's evidence is uncertain, the
+interval of the estimate is wider or there is no estimate; the bounds that grades require are
+stricter; a background segment that changes predictions leads to "trust with care". These sets had
+not been used before, and nothing was changed after this file was committed.
 
 ``identifiable`` was stated beforehand, as in the first protocol: it is False where a second kind
 of segment gives the label away as well (*texture*, *companion*), or where the label lies in

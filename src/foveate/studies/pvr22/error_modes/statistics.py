@@ -35,12 +35,12 @@ def auc(score: Array, positive: Array) -> Interval:
 def _share_above(above: Array, below: Array) -> Array:
     """Mean over pairs of [a > b] + [a = b]/2, along the last axis."""
     edges = np.sort(below, -1)
-    wins = np.empty(above.shape[:-1])
-    for i in np.ndindex(wins.shape):
+    auc = np.empty(above.shape[:-1])
+    for i in np.ndindex(auc.shape):
         left = np.searchsorted(edges[i], above[i], "left")
         right = np.searchsorted(edges[i], above[i], "right")
-        wins[i] = (left + right).mean() / 2 / edges.shape[-1]
-    return wins
+        auc[i] = (left + right).mean() / 2 / edges.shape[-1]
+    return auc
 
 
 def _resampled(groups: Sequence[Array], statistic: Any) -> Interval:

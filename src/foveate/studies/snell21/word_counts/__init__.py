@@ -21,7 +21,7 @@ class WordCountsSettings(Settings):
     dimensions: Dimensions = (64, 128, 256, 512, 1024, 2048, 4096)  # ours
     pairs: Count = 300  # ours: sentence pairs of the made-up languages
     multi30k: Annotated[int, Field(ge=0)] = 29_000
-    """Pairs of Multi30k to count, where its files are at hand; 0 leaves it out."""
+    """Pairs of Multi30k to count, where its files exist; 0 leaves it out."""
     grid: Count = 100
     """Steps along each edge of the simplex on which the example's loss is drawn."""
 
