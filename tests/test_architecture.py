@@ -166,6 +166,32 @@ def test_no_study_is_imported_by_name_outside_studies(module):
     assert not named
 
 
+def reads_kind(tree: ast.AST) -> bool:
+    """Whether code asks for the kind of a run, by its manifest or by ``Run.is_a``."""
+    return any(
+        (isinstance(node, ast.Subscript) and ast.unparse(node).endswith("manifest['kind']"))
+        or (isinstance(node, ast.Attribute) and node.attr == "is_a")
+        for node in ast.walk(tree)
+    )
+
+
+def test_only_the_job_contract_looks_up_the_kind_of_a_run():
+    """Everything else calls methods of the job; tables name the kind, the lab asks for a fit."""
+    assert {module for module in INSIDE if reads_kind(TREES[module])} == {
+        "foveate.cli.tables",
+        "foveate.jobs.job",
+        "foveate.lab.server.fits",
+        "foveate.lab.server.runs",
+        "foveate.records.runs",
+    }
+
+
+def test_readers_of_the_kind_are_detected():
+    assert reads_kind(ast.parse("run.manifest['kind'] == 'fit'"))
+    assert reads_kind(ast.parse("if run.is_a('fit'): pass"))
+    assert not reads_kind(ast.parse("job.kind"))
+
+
 @pytest.mark.parametrize("module", [name for name in INSIDE if package(name) != "bags"])
 def test_only_bags_distinguishes_the_forms_of_segments(module):
     calls = [

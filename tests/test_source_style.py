@@ -74,7 +74,8 @@ PHRASES = {
 }
 NAMES = {"told", "said", "heard", "sight", "glance", "foresee", "astray", "lesson", "exam", "tap"}
 NAMES |= {"desk", "film", "pile", "foresight", "speaker", "judged", "everyone", "paints", "audible"}
-NAMES |= {"fore", "thing", "things", "stuff", "took", "somebody", "everybody"}
+NAMES |= {"fore", "thing", "things", "stuff", "took", "somebody", "everybody", "found", "there"}
+NAMES |= {"look", "judge", "meant", "each", "given", "these", "those", "alive", "stays"}
 
 
 def prose_files() -> list[Path]:

@@ -147,7 +147,7 @@ def read_sheet(
 
 def _add_stems(line: dict[str, int], values: dict[str, dict[str, str | None]]) -> None:
     """Add names without their ending, if one row has it: a.svs in the table, a.h5 as a file."""
-    stems = [(name, found[1]) for name in line if (found := ENDING.fullmatch(name))]
+    stems = [(name, match[1]) for name in line if (match := ENDING.fullmatch(name))]
     counts = Counter(stem for _, stem in stems)
     for name, stem in stems:
         if stem not in line and counts[stem] == 1:

@@ -174,8 +174,8 @@ def _csv_rows(path: Path, columns: Sequence[str], header: Header) -> Iterator[Ro
     table = _csv(path)
     begin, cells = next(table)
     names = header.of(path, cells)
-    place = {name: index for index, name in enumerate(names)}
-    indices = [place[name] for name in columns]
+    position = {name: index for index, name in enumerate(names)}
+    indices = [position[name] for name in columns]
     if not header.present:
         table = chain([(begin, cells)], table)
     empty = None

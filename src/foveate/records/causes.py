@@ -218,14 +218,14 @@ def _evidence(
 ) -> str | None:
     """The stored numbers that show a cause, in words; None where they show that it is none."""
     parts = []
-    own = stored[at]
+    numbers = stored[at]
     if cause.in_range:
-        values = [value for value in own.get("values", ()) if value is not None]
+        values = [value for value in numbers.get("values", ()) if value is not None]
         if not values or not min(values) <= published <= max(values):
             return None
         parts.append(f"{min(values):.3g} to {max(values):.3g} over {len(values)} seeds")
     if cause.nearer is not None and (other := stored.get(at.of(cause.nearer))) is not None:
-        moved, needed = other["mean"] - own["mean"], published - own["mean"]
+        moved, needed = other["mean"] - numbers["mean"], published - numbers["mean"]
         if moved / needed < PART:
             return None
         parts.append(

@@ -118,7 +118,7 @@ def places_text(places: Sequence[Sequence[Any]]) -> str:
         >>> places_text([("r1", 2), ("r7", 0, "film")])
         "bag r1, segment 2; bag r7, segment 0, 'film'"
     """
-    return "; ".join(f"bag {bag}, {segment_text(*place)}" for bag, *place in places)
+    return "; ".join(f"bag {bag}, {segment_text(*segment)}" for bag, *segment in places)
 
 
 def seconds(value: float) -> str:

@@ -132,10 +132,10 @@ def _wrong_start(settings: ToySettings, record: Record, back: Record) -> Finding
     decreases = [bool(p[1, free] < 0.5), bool(p[1, gated] < 0.5)]
     same = bool(p[-1, free] < 0.5) == bool(p[-1, gated] < 0.5)
     turn = back.values["p"][:, 1]
-    stays = bool(turn[-1] < 0.5)  # from a start so close that the end is reached
+    below_half = bool(turn[-1] < 0.5)  # from a start so close that the end is reached
     return Finding(
         "blog21:B2",
-        verdict_of([all(decreases), same, stays]),
+        verdict_of([all(decreases), same, below_half]),
         float(p[-1, gated]),
         None,
         None,
