@@ -1,12 +1,17 @@
-"""A training that takes a moment, for tests of the loop."""
+"""Trainings that take a moment, for tests of the loop and of the command line."""
+
+from pathlib import Path
+
+import numpy as np
 
 from foveate.attention.paradigms import PARADIGMS
+from foveate.cli import main
 from foveate.data import DATASETS
 from foveate.models.focus import FCAM
 from foveate.models.nets import mlp
 from foveate.training.loop import fit
 
-__all__ = ["TRAINABLE", "bags", "small_model", "trained"]
+__all__ = ["TRAINABLE", "bags", "fit_small_table", "small_model", "trained"]
 
 TRAINABLE = [name for name, kind in PARADIGMS.items() if not kind().whole_bag]
 
@@ -26,3 +31,16 @@ def trained(seeds, paradigm="soft", build=small_model, data="error-mode-1", **pl
     train, test = bags(seeds, name=data)
     plan = {"epochs": 6, "batch": 16, "lr": 0.05} | plan
     return fit(build, train, test, paradigm, seeds=seeds, **plan)
+
+
+def fit_small_table(folder: Path) -> None:
+    """Write t.csv, 30 bags of two classes with three rows of noise, and fit them in run/."""
+    rng = np.random.default_rng(0)
+    lines = ["bag,label,a,b"]
+    for i in range(30):
+        for _ in range(3):
+            a, b = rng.normal(size=2)
+            lines.append(f"b{i},{'uv'[i % 2]},{a:.4f},{b:.4f}")
+    (folder / "t.csv").write_text("\n".join(lines))
+    options = ["--paradigms", "soft", "--seeds", "1", "--epochs", "1", "--folds", "1"]
+    main(["fit", str(folder / "t.csv"), *options, "--out", str(folder / "run")])

@@ -2,26 +2,18 @@
 
 import os
 
-import numpy as np
 import pytest
 
 from foveate.cli import main
 from foveate.cli.outputs import check_outputs
 from foveate.errors import FoveateError
+from small_training import fit_small_table
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("outputs")
-    rng = np.random.default_rng(0)
-    lines = ["bag,label,a,b"]
-    for i in range(30):
-        for _ in range(3):
-            a, b = rng.normal(size=2)
-            lines.append(f"b{i},{'uv'[i % 2]},{a:.4f},{b:.4f}")
-    (folder / "t.csv").write_text("\n".join(lines))
-    options = ["--paradigms", "soft", "--seeds", "1", "--epochs", "1", "--folds", "1"]
-    main(["fit", str(folder / "t.csv"), *options, "--out", str(folder / "run")])
+    fit_small_table(folder)
     for name in ("s", "t"):
         (folder / name).write_text("a b c\nd e f\n" * 5)
     return folder

@@ -1,8 +1,6 @@
 """Images with captions and boxes: what goes in comes out, or an error says where it went wrong."""
 
 import io
-import os
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +12,7 @@ from foveate.data.captions import Captioned, read_captioned
 from foveate.data.features.image_sources import find_pictures
 from foveate.data.object_words import NamedObject, ObjectWords, caption_words, read_object_words
 from foveate.errors import FoveateError
+from real_data import data_folder
 
 
 def jpeg(width=8, height=4, shade=90):
@@ -145,20 +144,17 @@ def test_words_that_cannot_be_read_are_named(tmp_path):
 
 @pytest.mark.data
 def test_the_stored_sets():
-    root = Path(os.environ.get("FOVEATE_DATA", "/nowhere"))
-    if not (root / "coco_captions_boxes").is_dir():
-        pytest.skip("FOVEATE_DATA has no coco_captions_boxes")
-    whole = read_captioned(root / "coco_captions_boxes")
+    whole = read_captioned(data_folder("coco_captions_boxes"))
     assert {k: len(v) for k, v in whole.items()} == {"train": 129, "test": 326}
     assert sum(len(texts) for v in whole.values() for texts in v.captions) == 2276
     assert sum(len(boxes) for v in whole.values() for boxes in v.boxes) == 3849
-    one = read_captioned(root / "coco_one_person")
+    one = read_captioned(data_folder("coco_one_person"))
     assert {k: len(v) for k, v in one.items()} == {"train": 779, "test": 200}
     sides: list[Captioned] = [*whole.values(), *one.values()]
     ids = np.concatenate([side.image_id for side in sides])
     assert len(np.unique(ids)) == len(ids) == 1434
     assert whole["test"].names[:3] == ("person", "bicycle", "car")
-    words = read_object_words(root / "coco_captions_boxes")
+    words = read_object_words(data_folder("coco_captions_boxes"))
     assert words.find(caption_words("a man next to a stop sign")) == [
         NamedObject(1, (0,)),
         NamedObject(6, (11,)),

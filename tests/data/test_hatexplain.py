@@ -1,8 +1,6 @@
 """Posts in the layout of the hub, the odd ones included, and the real files where there are any."""
 
-import os
 from collections import Counter
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -12,6 +10,7 @@ import torch
 from foveate.data import DATASETS
 from foveate.data.hatexplain import CLASSES, MAX_TOKENS, read_posts
 from foveate.errors import FoveateError
+from real_data import data_folder
 
 
 def post(name, words, labels, *rationales):
@@ -155,10 +154,7 @@ def test_files_that_are_missing_cut_or_of_another_kind(tmp_path, stored):
 
 @pytest.mark.data
 def test_the_real_posts():
-    folder = Path(os.environ.get("FOVEATE_DATA", "/nowhere")) / "hatexplain"
-    if not folder.is_dir():
-        pytest.skip("FOVEATE_DATA has no hatexplain")
-    posts = read_posts(folder)
+    posts = read_posts(data_folder("hatexplain"))
     counts = {split: Counter(p.label for p in group) for split, group in posts.splits.items()}
     assert counts == {
         "train": {0: 4748, 1: 6251, 2: 4384},

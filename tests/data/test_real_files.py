@@ -1,8 +1,5 @@
 """The real image sets, where FOVEATE_DATA has them."""
 
-import os
-from pathlib import Path
-
 import pytest
 import torch
 
@@ -10,21 +7,15 @@ from foveate.data import DATASETS
 from foveate.data.cifar100 import CLASSES, GROUPS, foreground_labels
 from foveate.data.files.parquet import read_column, read_parquet, split_files
 from foveate.data.image_mosaics import read_split
+from real_data import data_folder
 
 pytestmark = pytest.mark.data
-
-
-def folder(name: str) -> Path:
-    path = Path(os.environ.get("FOVEATE_DATA", "/nowhere")) / name
-    if not path.is_dir():
-        pytest.skip(f"FOVEATE_DATA has no {name}")
-    return path
 
 
 @pytest.mark.parametrize("split", ["train", "test"])
 @pytest.mark.parametrize("name", ["mnist", "cifar10"])
 def test_the_relevant_image_has_the_label_of_the_bag(name: str, split: str) -> None:
-    bank = read_split(folder(name), split, 0)
+    bank = read_split(data_folder(name), split, 0)
     bag = DATASETS.get(name)().load(split, n=2000, m=5, seed=0)
     assert bag.x.bank is bank.x
     assert torch.equal(bank.y[bag.x.index[bag.z]], bag.y)
@@ -32,7 +23,7 @@ def test_the_relevant_image_has_the_label_of_the_bag(name: str, split: str) -> N
 
 
 def test_mnist_looks_like_mnist() -> None:
-    bank = read_split(folder("mnist"), "train", 0)
+    bank = read_split(data_folder("mnist"), "train", 0)
     assert bank.x.shape[1:] == (1, 28, 28)
     assert bank.y.unique().tolist() == list(range(10))
     assert bank.x.float().mean() / 255 == pytest.approx(0.1307, abs=0.003)
@@ -40,7 +31,7 @@ def test_mnist_looks_like_mnist() -> None:
 
 
 def test_cifar10_looks_like_cifar10() -> None:
-    bank = read_parquet(split_files(folder("cifar10"))["test"])
+    bank = read_parquet(split_files(data_folder("cifar10"))["test"])
     assert bank.x.shape[1:] == (3, 32, 32)
     mean = bank.x.float().mean((0, 2, 3)) / 255
     assert mean.tolist() == pytest.approx([0.4914, 0.4822, 0.4465], abs=0.01)
@@ -48,7 +39,7 @@ def test_cifar10_looks_like_cifar10() -> None:
 
 
 def test_cifar100_has_the_fifty_classes_of_ten_groups() -> None:
-    path = folder("cifar100")
+    path = data_folder("cifar100")
     labels = foreground_labels(path)
     bank = read_split(path, "test", 0, "fine_label")
     assert len(labels) == 50
@@ -62,7 +53,7 @@ def test_cifar100_has_the_fifty_classes_of_ten_groups() -> None:
 
 
 def test_cifar100_bags_are_labelled_by_increasing_fine_label() -> None:
-    path = folder("cifar100")
+    path = data_folder("cifar100")
     bag = DATASETS.get("cifar100")().load("test", n=2000, m=5, seed=0)
     y = read_split(path, "test", 0, "fine_label").y
     labels = torch.tensor(foreground_labels(path))

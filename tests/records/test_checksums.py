@@ -16,6 +16,7 @@ from foveate.records.checksums import has_checksum, seal_json, verify_json
 from foveate.records.record import load_arrays, load_checkpoint, save_arrays, save_checkpoint
 from foveate.records.runs import create_run, open_run
 from foveate.userdata.model_card import model_card
+from small_training import fit_small_table
 
 OLD = Path(__file__).parents[1] / "fixtures" / "runs"
 
@@ -116,15 +117,7 @@ def test_json_is_verified(value):
 def fit(tmp_path_factory):
     """A small fit, and what its predictions are."""
     folder = tmp_path_factory.mktemp("damage")
-    chance = np.random.default_rng(0)
-    lines = ["bag,label,a,b"]
-    for i in range(30):
-        for _ in range(3):
-            a, b = chance.normal(size=2)
-            lines.append(f"b{i},{'uv'[i % 2]},{a:.4f},{b:.4f}")
-    (folder / "t.csv").write_text("\n".join(lines))
-    options = ["--paradigms", "soft", "--seeds", "1", "--epochs", "1", "--folds", "1"]
-    main(["fit", str(folder / "t.csv"), *options, "--out", str(folder / "run")])
+    fit_small_table(folder)
     main(["predict", str(folder / "run"), str(folder / "t.csv"), "--out", str(folder / "p.csv")])
     return folder
 

@@ -1,6 +1,5 @@
 """The real data sets, where FOVEATE_DATA has them: counts against what the files hold."""
 
-import os
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -10,15 +9,9 @@ import torch
 from foveate.io.tokenisation import words
 from foveate.text.corpora import load_pairs, load_texts
 from foveate.text.tokens import UNKNOWN, Vocabulary, batches
+from real_data import data_folder
 
 pytestmark = pytest.mark.data
-
-
-def folder(name: str) -> Path:
-    path = Path(os.environ.get("FOVEATE_DATA", "/nowhere")) / name
-    if not path.is_dir():
-        pytest.skip(f"FOVEATE_DATA has no {name}")
-    return path
 
 
 def column(path: Path, part: str, name: str) -> list:
@@ -37,7 +30,7 @@ def column(path: Path, part: str, name: str) -> list:
     ],
 )
 def test_texts_have_the_counts_of_the_files(name, where, train, validation, median, vocabulary):
-    folder(where)
+    data_folder(where)
     texts = load_texts(name)
     assert torch.bincount(texts.y_train).tolist() == train
     assert torch.bincount(texts.y_validation).tolist() == validation
@@ -53,7 +46,7 @@ def test_texts_have_the_counts_of_the_files(name, where, train, validation, medi
 
 
 def test_ag_news_keeps_no_long_integer_and_all_of_two_classes():
-    path = folder("ag_news")
+    path = data_folder("ag_news")
     texts = load_texts("ag_news")
     assert not [word for word in texts.vocabulary.words if word.isdigit() and len(word) > 1]
     label = column(path, "test", "label")
@@ -61,14 +54,14 @@ def test_ag_news_keeps_no_long_integer_and_all_of_two_classes():
 
 
 def test_newsgroups_cut_at_underscores():
-    path = folder("newsgroups_baseball_hockey")
+    path = data_folder("newsgroups_baseball_hockey")
     assert not [w for w in load_texts("newsgroups").vocabulary.words if "_" in w]
     texts = column(path, "train", "text")
     assert len(load_texts("newsgroups").train) == sum(bool(text.strip()) for text in texts)
 
 
 def test_no_sms_is_on_both_sides():
-    path = folder("sms_spam")
+    path = data_folder("sms_spam")
     texts = load_texts("sms", least=1)
     assert len(texts.train) == 3500
     unique = {text.strip() for text in column(path, "train", "sms")}
@@ -79,7 +72,7 @@ def test_no_sms_is_on_both_sides():
 
 
 def test_imdb_draws_4000_of_the_test_part_and_pads_little():
-    folder("imdb")
+    data_folder("imdb")
     texts = load_texts("imdb")
     assert texts.counts == {
         "train": 24965,  # 35 reviews are in the test part too
@@ -97,7 +90,7 @@ def test_imdb_draws_4000_of_the_test_part_and_pads_little():
 
 
 def test_multi30k_has_the_official_parts_in_8000_shared_pieces():
-    path = folder("multi30k")
+    path = data_folder("multi30k")
     pairs = load_pairs("multi30k")
     assert pairs.counts == {
         "train": 29000,
@@ -116,7 +109,7 @@ def test_multi30k_has_the_official_parts_in_8000_shared_pieces():
 
 
 def test_multi30k_in_words_numbers_the_words_of_training():
-    path = folder("multi30k")
+    path = data_folder("multi30k")
     pairs = load_pairs("multi30k", unit="words")
     words_of_file = Vocabulary.of(map(words, column(path, "train", "en")))
     assert pairs.source_vocabulary.words == words_of_file.words
@@ -126,7 +119,7 @@ def test_multi30k_in_words_numbers_the_words_of_training():
 
 
 def test_iwslt_has_a_sample_of_the_training_part():
-    folder("iwslt14_de_en")
+    data_folder("iwslt14_de_en")
     pairs = load_pairs("iwslt14", unit="words")
     sizes = pairs.counts["train"], pairs.counts["validation"], pairs.counts["test"]
     assert sizes == (8281, 7282, 6750)
@@ -144,7 +137,7 @@ def test_iwslt_has_a_sample_of_the_training_part():
     ],
 )
 def test_gold_alignments_have_the_published_counts(name, sizes, sure, possible):
-    folder("word_alignment")
+    data_folder("word_alignment")
     pairs = load_pairs(name)
     parts = (pairs.train, pairs.validation, pairs.test)
     assert tuple(map(len, parts)) == sizes
@@ -155,7 +148,7 @@ def test_gold_alignments_have_the_published_counts(name, sizes, sure, possible):
 
 
 def test_machine_made_links_stand_at_the_words_they_name():
-    path = folder("multi30k_aligned_auto")
+    path = data_folder("multi30k_aligned_auto")
     pairs = load_pairs("multi30k_aligned_auto")
     assert tuple(map(len, (pairs.train, pairs.validation, pairs.test))) == (29000, 1014, 1000)
     sure, _ = pairs.train.links.sets(29000)
