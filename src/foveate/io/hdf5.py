@@ -30,13 +30,13 @@ def hdf5_files(path: Path) -> list[Path]:
     """HDF5 files and Zarr stores at a path, of a folder with all its subfolders."""
     if path.is_file() or path.suffix.lower() == ZARR:
         return [path]
-    found = []
+    visible = []
     for folder, inner, files in os.walk(path):
         stores = [name for name in inner if name.lower().endswith(ZARR)]
         inner[:] = [name for name in inner if name not in stores]
         paths = [Path(folder, n) for n in (*files, *stores) if n.lower().endswith(SUFFIXES)]
-        found += [path for path in paths if not is_hidden(path)]
-    return sorted(found)
+        visible += [path for path in paths if not is_hidden(path)]
+    return sorted(visible)
 
 
 def read_hdf5(
