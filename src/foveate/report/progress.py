@@ -1,14 +1,16 @@
 """Progress with time left, on the error stream, so that output stays clean."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+
+from foveate.types import PartProgress
 
 __all__ = ["progress_of"]
 
 
 @contextmanager
-def progress_of(*, quiet: bool = False) -> Iterator[Callable[[str, int, int], None]]:
+def progress_of(*, quiet: bool = False) -> Iterator[PartProgress]:
     """A bar for each part, made and moved by ``report(part, done, total)``.
 
     Args:

@@ -21,7 +21,7 @@ from foveate.studies.image_splits import read_released
 from foveate.studies.published import Reproduction
 from foveate.training.loop import Training, fit
 from foveate.training.plan import Plan
-from foveate.types import PartProgress
+from foveate.types import PartProgress, StepProgress
 
 __all__ = ["Trial", "TrialStudy", "choose_rate", "run_trial", "seconds_of"]
 
@@ -56,7 +56,7 @@ class Trial:
     released: Callable[[int], Bag] | None = None
 
 
-def run_trial(trial: Trial, checkpoint: Path, progress: Callable[[int, int], None]) -> Record:
+def run_trial(trial: Trial, checkpoint: Path, progress: StepProgress) -> Record:
     """Train all seeds of a trial; its record has the notes on the data and the chosen rate.
 
     Where the segments are in a bank, as the images of mosaics, the record has their number.

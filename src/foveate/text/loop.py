@@ -21,6 +21,7 @@ from foveate.errors import FoveateError
 from foveate.randomness import generator
 from foveate.records.record import Array, Record, load_checkpoint, save_checkpoint
 from foveate.settings import current_device
+from foveate.types import StepProgress
 
 __all__ = ["MemberTraining", "built", "even_steps", "follow", "measurement_steps"]
 
@@ -83,7 +84,7 @@ def follow(
     steps: Sequence[int],
     *,
     checkpoint: Path | None = None,
-    report: Callable[[int, int], None] = lambda _done, _total: None,
+    report: StepProgress = lambda _done, _total: None,
     meta: Mapping[str, Any] | None = None,
 ) -> Record:
     """Train one member after another and measure each at these steps.
@@ -111,7 +112,7 @@ def follow(
     return Record(np.asarray(steps), values, {}, dict(meta or {}))
 
 
-def _report_step(report: Callable[[int, int], None], before: int, total: int, step: int) -> None:
+def _report_step(report: StepProgress, before: int, total: int, step: int) -> None:
     report(before + step, total)
 
 

@@ -4,7 +4,7 @@ A checkpoint stores the identity of its training, so that one of another trainin
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import is_dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -21,6 +21,7 @@ from foveate.records.record import Record, load_checkpoint, save_checkpoint
 from foveate.training.plan import Plan
 from foveate.training.stack import Build
 from foveate.training.state import Probe, Training
+from foveate.types import StepProgress
 
 __all__ = ["Probe", "Training", "differences", "fit", "identity"]
 
@@ -34,7 +35,7 @@ def fit(
     seeds: Sequence[int] = (0,),
     plan: Plan | None = None,
     checkpoint: Path | None = None,
-    report: Callable[[int, int], None] | None = None,
+    report: StepProgress | None = None,
     probe: Probe | None = None,
     validation_rows: Sequence[Tensor] | None = None,
     **settings: Any,

@@ -4,7 +4,6 @@ import hashlib
 import json
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,6 +17,7 @@ from foveate.data.features.image_sources import Pictures, find_pictures
 from foveate.data.files.cache import cache_directory
 from foveate.data.files.feature_files import read_features
 from foveate.errors import FoveateError
+from foveate.types import StepProgress
 
 __all__ = ["MOSAICS", "cached_file", "over_features"]
 
@@ -96,7 +96,7 @@ def _encoded(name: str) -> Path:
     return encode(pictures, encoder, path, report=_lines(f"encoding {name}"))
 
 
-def _lines(subject: str) -> Callable[[int, int], None]:
+def _lines(subject: str) -> StepProgress:
     """Progress as plain lines, because a loader may run inside a progress bar."""
     last_report = time.monotonic()
     first: tuple[float, int] | None = None  # timed from the first part on: the rest may be kept

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from foveate.errors import FoveateError
 
-__all__ = ["Array", "LinkSet", "Links"]
+__all__ = ["IndexArray", "LinkSet", "Links"]
 
-Array = NDArray[np.int64]
+IndexArray = NDArray[np.int64]
 LinkSet = set[tuple[int, int]]
 
 
@@ -28,8 +28,8 @@ class Links:
         [[0, 0, 0], [0, 1, 2], [1, 0, 1]]
     """
 
-    sure: Array
-    possible: Array
+    sure: IndexArray
+    possible: IndexArray
 
     @classmethod
     def of(
@@ -52,7 +52,7 @@ class Links:
                 sets[pair].add((i, j))
         return sure, possible
 
-    def take(self, rows: Array, pairs: int) -> "Links":
+    def take(self, rows: IndexArray, pairs: int) -> "Links":
         """Links of some pairs, numbered anew in the order of ``rows``.
 
         Args:
@@ -63,7 +63,7 @@ class Links:
         new_row[rows] = np.arange(len(rows))
         return Links(*(_renumbered(part, new_row) for part in (self.sure, self.possible)))
 
-    def must_fit(self, source: Array, target: Array) -> None:
+    def must_fit(self, source: IndexArray, target: IndexArray) -> None:
         """Raise for a link outside its pair.
 
         Args:
@@ -83,12 +83,12 @@ class Links:
                 raise FoveateError(f"link {i}-{j} of pair {number} is outside its sentences")
 
 
-def _rows(links: Iterable[Iterable[Sequence[int]]]) -> Array:
+def _rows(links: Iterable[Iterable[Sequence[int]]]) -> IndexArray:
     rows = [(number, *link) for number, pair in enumerate(links) for link in pair]
     return np.array(rows, np.int64).reshape(-1, 3)
 
 
-def _renumbered(links: Array, new_row: Array) -> Array:
+def _renumbered(links: IndexArray, new_row: IndexArray) -> IndexArray:
     selected = links[new_row[links[:, 0]] >= 0]
     selected = np.column_stack([new_row[selected[:, 0]], selected[:, 1:]])
     return selected[np.argsort(selected[:, 0], kind="stable")]

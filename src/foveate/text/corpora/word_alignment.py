@@ -11,7 +11,7 @@ import numpy as np
 
 from foveate.io.tokenisation import whitespace_words
 from foveate.text.corpora import PAIRS, PairsRequest, SentencePairs
-from foveate.text.corpora.links import Array, Links
+from foveate.text.corpora.links import IndexArray, Links
 from foveate.text.corpora.pair_encoding import PARTS, RawPairs, parted_pairs, sentence_pairs
 from foveate.text.corpora.stored_parts import folder, has_part, read_part
 
@@ -74,7 +74,7 @@ def _linked(path: Path, part: str, *columns: str) -> RawPairs:
     return RawPairs(source.to_pylist(), target.to_pylist(), Links(sure, possible))
 
 
-def _rows(column: Any) -> Array:
+def _rows(column: Any) -> IndexArray:
     """An Arrow column of lists of [source place, target place] as rows (pair, source, target)."""
     counts = np.diff(column.offsets.to_numpy())
     positions = column.flatten().flatten().to_numpy().astype(np.int64).reshape(-1, 2)

@@ -1,6 +1,6 @@
 """Train one method on one number of bags; read bag AUC and segment AUROC on test bags."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,17 +20,16 @@ from foveate.training.loop import fit
 from foveate.training.plan import Plan
 from foveate.trust.external import External
 from foveate.trust.subject import Reading, Stacked, Subject
+from foveate.types import StepProgress
 
 if TYPE_CHECKING:
     from foveate.studies.beyond.mnist_bags import MnistBagsSettings
 
 __all__ = ["final_scores", "train_abmil", "trained"]
 
-ProgressCallback = Callable[[int, int], None]
-
 
 def trained(
-    settings: "MnistBagsSettings", method: str, n: int, checkpoint: Path, progress: ProgressCallback
+    settings: "MnistBagsSettings", method: str, n: int, checkpoint: Path, progress: StepProgress
 ) -> Record:
     """One model per seed; the seed determines bags, weights and order for every method.
 

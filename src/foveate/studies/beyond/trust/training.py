@@ -1,6 +1,5 @@
 """Train the models of one set, examine them without relevance, and compare with the truth."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -27,6 +26,7 @@ from foveate.trust.examine import examine
 from foveate.trust.external import External
 from foveate.trust.grades import GRADES, grade_of
 from foveate.trust.subject import Subject, as_subject
+from foveate.types import StepProgress
 
 if TYPE_CHECKING:
     from foveate.studies.beyond.trust import TrustSettings
@@ -38,7 +38,7 @@ def train_and_examine(
     settings: "TrustSettings",
     name: str,
     checkpoint: Path,
-    progress: Callable[[int, int], None],
+    progress: StepProgress,
 ) -> Record:
     """The verdict on every model variant and class of one set, and the true values.
 

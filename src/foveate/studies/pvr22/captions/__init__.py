@@ -1,6 +1,6 @@
 """Captions: attention of a decoder when it names an object. [vr23] Sec. 5, [pvr22] Sec. 2"""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
@@ -10,6 +10,7 @@ from foveate.settings import Settings
 from foveate.studies.published import Reproduction
 from foveate.studies.pvr22.captions.published import CAUSES, PUBLISHED
 from foveate.studies.pvr22.captions.settings import RULES, CaptionSettings
+from foveate.types import PartProgress
 
 __all__ = ["CaptionSettings", "Captions"]
 
@@ -102,9 +103,7 @@ class Captions(Reproduction):
         groups = PUBLISHED.groups
         return settings.model_copy(update={"sets": ()}), dict.fromkeys(groups, reason)
 
-    def seconds(
-        self, settings: CaptionSettings, report: Callable[[str, int, int], None] | None = None
-    ) -> float:
+    def seconds(self, settings: CaptionSettings, report: PartProgress | None = None) -> float:
         from foveate.studies.pvr22.captions.cost import seconds_of
 
         return seconds_of(settings, report)

@@ -1,7 +1,6 @@
 """Estimated cost of the captioning experiment, from a step of each kind."""
 
 import time
-from collections.abc import Callable
 
 import torch
 
@@ -12,15 +11,14 @@ from foveate.studies.pvr22.captions.sources import encoder_of, folder_of
 from foveate.text.loop import built
 from foveate.text.models.captioner import Captioner, counted_words, sampled_loss, word_loss
 from foveate.text.tokens import MARKS
+from foveate.types import PartProgress
 
 __all__ = ["seconds_of"]
 
 POSITIONS, WORDS, LENGTH = 196, 10_000, 12  # of COCO: a vocabulary, and words to a caption
 
 
-def seconds_of(
-    settings: CaptionSettings, report: Callable[[str, int, int], None] | None = None
-) -> float:
+def seconds_of(settings: CaptionSettings, report: PartProgress | None = None) -> float:
     """Seconds on one core: encoding, and the steps of all paradigms; measuring is left out.
 
     Steps are timed with a vocabulary of COCO's size, which a smaller set does not reach.

@@ -1,6 +1,6 @@
 """Training of a captioner, with measurements. [vr23] Sec. 5, [pvr22] Sec. 2"""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -22,6 +22,7 @@ from foveate.text.models.captioner import (
     word_loss,
 )
 from foveate.text.tokens import PAD, Epochs
+from foveate.types import StepProgress
 
 __all__ = ["CaptionTraining", "marks", "model_for", "train_part"]
 
@@ -88,7 +89,7 @@ class CaptionTraining:
 
 
 def train_part(
-    settings: CaptionSettings, rule: str, checkpoint: Path, progress: Callable[[int, int], None]
+    settings: CaptionSettings, rule: str, checkpoint: Path, progress: StepProgress
 ) -> Record:
     """Train all seeds by one rule; the hybrid continues from soft attention's weights."""
     pool = pool_of(settings, progress)

@@ -1,6 +1,6 @@
 """Accurate models with wrong focus: three error modes over many starts. [pvr22] 4"""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Annotated, ClassVar
@@ -25,6 +25,7 @@ from foveate.studies.pvr22.error_modes.outcome import final_values
 from foveate.training.loop import fit
 from foveate.training.plan import Plan
 from foveate.training.stack import Build, Stack
+from foveate.types import StepProgress
 
 __all__ = ["BOXES", "ErrorModeSettings", "ErrorModes"]
 
@@ -122,7 +123,7 @@ def _mode_part(
     mode: int,
     authors: bool,
     checkpoint: Path,
-    progress: Callable[[int, int], None],
+    progress: StepProgress,
 ) -> Record:
     """One mode under soft attention; a seed decides a member's bags, order and random weights."""
     data = DATASETS.get(f"error-mode-{mode}")()
@@ -152,9 +153,7 @@ def _mode_part(
     return final_values(record, Stack(builds, seeds), test, BOXES[mode])
 
 
-def _linear_part(
-    settings: ErrorModeSettings, _: Path, progress: Callable[[int, int], None]
-) -> Record:
+def _linear_part(settings: ErrorModeSettings, _: Path, progress: StepProgress) -> Record:
     """Exact results for linear focuses: margins, FT by direction, and f = x₁ + x₂ in mode 1."""
     best = [best_separation(boxes) for boxes in BOXES.values()]
     angle = np.linspace(-180, 180, settings.angles + 1)

@@ -1,6 +1,5 @@
 """The work of each part of the word counts; all of it takes seconds."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,18 +17,18 @@ from foveate.text.statistics.information import information
 from foveate.text.statistics.optimal_attention import optimal_attention
 from foveate.text.statistics.word_pairs import number
 from foveate.text.tokens import Tokens
+from foveate.types import StepProgress
 
 if TYPE_CHECKING:
     from foveate.studies.snell21.word_counts import WordCountsSettings
 
 __all__ = ["GAMMA", "counts", "derivative", "example", "tables"]
 
-ProgressCallback = Callable[[int, int], None]
 
 GAMMA = ((0.0, 0.0, 0.0), (0.0, -10.0, 5.0), (0.0, 5.0, -10.0))  # [snell21] A.1
 
 
-def derivative(settings: "WordCountsSettings", _: Path, progress: ProgressCallback) -> Record:
+def derivative(settings: "WordCountsSettings", _: Path, progress: StepProgress) -> Record:
     """Relative deviations from the limits, (dimension, seed): ``gamma``, ``theta``, ``printed``."""
     source, target = _renumber_words(load_pairs("made-up", train=settings.pairs).train)
     size = int(source.ids.max()) + 1, int(target.ids.max()) + 1
@@ -50,7 +49,7 @@ def derivative(settings: "WordCountsSettings", _: Path, progress: ProgressCallba
     return Record(np.array(settings.dimensions, float), values, {}, about)
 
 
-def counts(settings: "WordCountsSettings", _: Path, progress: ProgressCallback) -> Record:
+def counts(settings: "WordCountsSettings", _: Path, progress: StepProgress) -> Record:
     """For each corpus the largest difference between the two tables, and C's largest entry."""
     corpora = {"made-up": load_pairs("made-up", train=settings.pairs).train}
     if settings.multi30k and is_available("multi30k", "bentrevett/multi30k"):
@@ -66,7 +65,7 @@ def counts(settings: "WordCountsSettings", _: Path, progress: ProgressCallback) 
     return Record(np.zeros(1), {name: column[None] for name, column in columns}, {}, about)
 
 
-def example(settings: "WordCountsSettings", _: Path, progress: ProgressCallback) -> Record:
+def example(settings: "WordCountsSettings", _: Path, progress: StepProgress) -> Record:
     """The pathological example: β, the optimal α with its certificate, the loss on a grid."""
     gamma = torch.tensor(GAMMA, dtype=torch.float64)
     solution = optimal_attention(gamma[None], torch.eye(3), torch.zeros(1, 1, dtype=torch.long))
@@ -85,7 +84,7 @@ def example(settings: "WordCountsSettings", _: Path, progress: ProgressCallback)
     return Record(np.zeros(1), {}, final, {})
 
 
-def tables(settings: "WordCountsSettings", _: Path, progress: ProgressCallback) -> Record:
+def tables(settings: "WordCountsSettings", _: Path, progress: StepProgress) -> Record:
     """The count table of each tiny task, and the information within its sentences."""
     final, information_by_name = {}, {}
     for name, toy in TOYS.items():
