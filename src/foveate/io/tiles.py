@@ -201,7 +201,7 @@ def _boxes(path: Path, keys: Sequence[tuple[str, ...]]) -> dict[int, NDArray[np.
                 f"several images are called '{name}'" if named else f"there is no image '{name}'"
             )
             raise FoveateError(f"{where(path, line)}: {how_many}")
-        of_image = boxes.setdefault(*named, [])
+        of_image = boxes.setdefault(next(iter(named)), [])
         if any(corner is not None for corner in corners):
             of_image.append(_box(corners, where(path, line)))
     return {k: np.array(rows, np.float64).reshape(-1, 4) for k, rows in boxes.items()}
