@@ -71,7 +71,7 @@ def theme() -> dict[str, Any]:
 
 
 def with_rows(chart: Any, rows: Sequence[Mapping[str, Any]]) -> Any:
-    """Attach the data to a finished chart; earlier, every Altair method would copy it."""
+    """Attach the data to a finished chart; attached earlier, every method would copy them."""
     chart.data = alt.Data(values=list(rows))
     return chart
 

@@ -39,7 +39,7 @@ def trained_fit_parts(
     """
     if new is None:
         whole = _all_bags(run)
-        collection, other = _unseen_bags(run, whole), _seen_bags(run, whole)
+        collection, other = _held_out_bags(run, whole), _training_bags(run, whole)
     else:
         collection, other = _read_new(run, new), None
         require_sound(collection, learning=False)
@@ -53,7 +53,7 @@ def trained_fit_parts(
         if bag is None:
             bag = fitted.bags(collection, progress)
             more = None if other is None else fitted.bags(other, progress)
-        models = fitted.stack if new is not None else _unseeing_models(run, name, fitted)
+        models = fitted.stack if new is not None else _held_out_models(run, name, fitted)
         ids, labels = collection.ids, _other_labels(collection)
         yield TrainedPart(name, models, bag, fitted.classes, known, ids, more, labels)
 
@@ -75,8 +75,8 @@ def _other_labels(collection: Collection) -> Any:
     return None if labels is None or not labels.shape[1] else labels.numpy()
 
 
-def _unseen_bags(run: Run, collection: Collection) -> Collection:
-    """Bags that the examined models were not trained on.
+def _held_out_bags(run: Run, collection: Collection) -> Collection:
+    """Bags on which the models were not trained.
 
     They are the test part; in a cross-fitted run without one, all bags, each of which is read by
     the models of the fold that held it out.
@@ -87,7 +87,7 @@ def _unseen_bags(run: Run, collection: Collection) -> Collection:
     return collection.take(torch.from_numpy(folds.test if len(folds.test) else folds.rows))
 
 
-def _seen_bags(run: Run, collection: Collection) -> Collection | None:
+def _training_bags(run: Run, collection: Collection) -> Collection | None:
     """Further bags with labels, which the auditor may learn from; None if there are none."""
     folds = load_folds(run.path)
     if folds is None:
@@ -95,8 +95,8 @@ def _seen_bags(run: Run, collection: Collection) -> Collection | None:
     return collection.take(torch.from_numpy(folds.rows)) if len(folds.test) else None
 
 
-def _unseeing_models(run: Run, name: str, fitted: Fitted) -> "Stack | Subject":
-    """The models of a paradigm that have not seen the bags of :func:`_unseen_bags`."""
+def _held_out_models(run: Run, name: str, fitted: Fitted) -> "Stack | Subject":
+    """The models of a paradigm that were not trained on the bags of :func:`_held_out_bags`."""
     from foveate.trust.crossfitted import CrossFitted
     from foveate.trust.subject import as_subject
 

@@ -213,7 +213,7 @@ def _resolved(record: Record) -> dict[str, Any]:
 
 
 def pick_gallery(records: Mapping[str, Record], bag: Bag, member: int = 0) -> dict[str, Array]:
-    """A few bags of one member: right with a wrong focus, right with the right one, and wrong.
+    """A few bags of one member: correct with a wrong focus, correct with the right one, wrong.
 
     Args:
         records: The records of the paradigms that are compared.

@@ -113,7 +113,7 @@ def examine_parts(
 def _paradigms(
     run: Run, records: "Mapping[str, Sequence[Record]]", requested: str | None
 ) -> list[str]:
-    """The parts to examine, sound ones alone; the one that a fit chose comes first."""
+    """The parts to examine, without those that diverged; the one that a fit chose is first."""
     excluded = {name for name, several in records.items() if any(map(diverged, several))}
     parts = [name for name in records if _has_attention(name) and name not in excluded]
     if requested in excluded or (excluded and not parts):
@@ -146,7 +146,7 @@ def _has_attention(name: str) -> bool:
 
 
 def _audited(part: "TrainedPart") -> "Audit | None":
-    """The audit of the bags, which serves for all paradigms; None for more bags than are held."""
+    """The audit of the bags, for all paradigms; None if they are too many to keep in memory."""
     from foveate.trust.auditor import audit
     from foveate.trust.examined_bags import CELLS
 

@@ -93,7 +93,7 @@ class Grid:
         return self.rows @ self._square(alpha) @ self.rows.T
 
     def lowered(self, mask: FloatArray) -> FloatArray:
-        """:math:`R^T v R`, shape (places,): what products with U(α) need of a mask."""
+        """:math:`R^T v R`, shape (places,): the part of a mask that products with U(α) need."""
         low: FloatArray = (self.rows.T @ mask @ self.rows).reshape(-1)
         return low
 

@@ -70,7 +70,7 @@ def measurement_steps(steps: int) -> list[int]:
 
 
 def even_steps(steps: int, every: int) -> list[int]:
-    """Steps to measure at: 0, every so many, and the last.
+    """Steps to measure at: 0, the multiples of ``every``, and the last.
 
     Example:
         >>> even_steps(50, 20)

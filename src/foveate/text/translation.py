@@ -138,7 +138,7 @@ def translation_loss(model: Seq2Seq, batch: PairBatch, noise: torch.Generator | 
 def translation_training(
     model: Seq2Seq, train: Pairs, sizes: Translator, measure: Measure, *name: str | int
 ) -> MemberTraining:
-    """The training of ``model``; ``name`` decides the order of pairs and what is dropped.
+    """The training of ``model``; ``name`` identifies the random streams of order and dropout.
 
     Args:
         model: The model.

@@ -124,7 +124,7 @@ def identity(
 
 
 def _left_out(plan: Plan) -> set[str]:
-    """Fields of a plan that an identity is without: earlier checkpoints have no unset new ones."""
+    """Fields that an identity leaves out if unset, because earlier checkpoints lack them."""
     return {"save_seconds"} | ({"switched_lr"} if plan.switched_lr is None else set())
 
 

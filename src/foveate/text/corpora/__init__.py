@@ -107,7 +107,7 @@ class Pairs:
 
     @property
     def lengths(self) -> Tensor:
-        """Words of each sentence and its translation, shape (n, 2): what batches are cut by."""
+        """Words of each sentence and its translation, shape (n, 2), by which batches are formed."""
         return torch.stack([self.source.lengths, self.target.lengths], 1)
 
     def take(self, rows: Tensor) -> "Pairs":

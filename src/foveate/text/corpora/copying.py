@@ -1,4 +1,4 @@
-"""Copy tasks: sequences without repeated words, and what is to be written when they are read.
+"""Copy tasks: input sequences without repeated words, and their output sequences.
 
 [snell21] Sec. 3.3 and 6.2. Every output has the same words as its input; what the tasks differ in
 is whether co-occurrence determines which input word an output word came from.

@@ -117,7 +117,7 @@ def _with_words(raw: RawPairs) -> RawPairs:
 
 
 def _lowercase(words: Sequence[str]) -> list[str]:
-    """Given words in lower case; an empty one keeps its place, for links count places."""
+    """Words in lower case; empty words remain, because links refer to positions."""
     return [word.lower() or MARKS[UNKNOWN] for word in words]
 
 

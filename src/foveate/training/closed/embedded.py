@@ -51,7 +51,7 @@ class Embedded(Banked):
             torch.index_select(table, 0, ids, out=rows)
 
     def mix(self, step: Loaded) -> Tensor:
-        """By the attention on each row of the bank, a product of matrices."""
+        """The mixture as a product of matrices, from the attention on each row of the bank."""
         weights = self._weights.zero_().scatter_add_(2, self._index(step), self.alpha)
         torch.bmm(weights, self._rows, out=self.mixture.mT)
         return self.mixture

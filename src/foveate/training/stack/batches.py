@@ -144,7 +144,7 @@ class MemberBags:
         return self._source.mapped
 
     def prefetch(self, rows: Tensor, members: Tensor) -> None:
-        """Ask for the bags at ``rows`` (S', B) of members ahead, where they are in a file."""
+        """Prefetch the bags at ``rows`` (S', B) of members, where they are in a file."""
         if isinstance(self._source, Banks) and self._source.mapped:
             sets = torch.zeros_like(members) if self.shared else members
             bags = rows + self.n * sets[:, None]
