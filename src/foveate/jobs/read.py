@@ -106,7 +106,7 @@ class Reading:
 
 
 def split_texts(texts: LabelledTexts, share: float, least: int, seed: int) -> SplitTexts:
-    """Hold some texts out, and make words unknown that occur in the others less than ``least`` times.
+    """Hold out some texts; words that the others have less than ``least`` times are unknown.
 
     Args:
         texts: Texts that are all for training and whose words are all known.
