@@ -213,7 +213,7 @@ def look_up(table: Tensor, ids: Tensor) -> Tensor:
 
 
 def drop(x: Tensor, share: float, generator: torch.Generator | None) -> Tensor:
-    """Dropout: set a share of the values to 0 and scale up the others; nothing without a generator."""
+    """Dropout: set a share of the values to 0 and scale up the others; none without a generator."""
     if generator is None or not share:
         return x
     keep = torch.rand(x.shape, generator=generator) >= share
