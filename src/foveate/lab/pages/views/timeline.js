@@ -161,11 +161,9 @@ export function timeline(run, parts, theme, toEnd) {
     const title = `${theme.paradigms[selection.part]?.label ?? selection.part}, seed ${selection.member}`;
     heatFigure.subtitle.textContent =
       ended || !over ? `${title}, at the end` : `${title}, at epoch ${formatNumber(t[nearest], 7)}`;
-    quadrantFigure.subtitle.textContent = `${title}, at epoch ${formatNumber(t[nearest], 7)}: ${Object.entries(
-      quadrants,
-    )
-      .map(([key, values]) => `${theme.quadrants[key].label} ${formatPercent(values[nearest])}`)
-      .join(", ")}`;
+    const share = ([key, values]) => `${theme.quadrants[key].label} ${formatPercent(values[nearest])}`;
+    const answers = Object.entries(quadrants).map(share).join(", ");
+    quadrantFigure.subtitle.textContent = `${title}, at epoch ${formatNumber(t[nearest], 7)}: ${answers}`;
     chart?.move(at);
     list.classList.toggle("early", !ended);
     if (!ended) {
