@@ -15,6 +15,8 @@ from foveate.lab.server.serving import bind_socket
 from foveate.records.record import Record
 from foveate.training.plan import Race
 
+from .uploading import reached, send_file, table
+
 MILLION = 1_000_000
 HOSTILE = "<img src=x onerror=window.hurt=1>"
 
@@ -96,17 +98,31 @@ def train(client):
         client.post(f"/api/jobs/{name}/stop")
 
 
+FIT = {"paradigms": ["soft"], "seeds": 2, "epochs": 20, "absent": ["well"], "teach": True}
+
+
+@pytest.fixture(scope="session")
+def fitted(client):
+    """A file that was sent, read, fitted and examined: what was read and what came of it."""
+    name = send_file(client, "<b>my bags.csv", table()).json()["id"]
+    read = reached(client, name, "ready")
+    assert client.post(f"/api/uploads/{name}/fit", json=FIT).json()["begun"]
+    job = reached(client, name, "done", "failed")
+    assert job["state"] == "done", job["reason"]
+    return read, job["result"]["run"]
+
+
 @pytest.fixture
 def until(client):
     """Waits until a training is in one of some states."""
 
-    def wait(name, *states, seconds=60):
+    def wait(name, *states, seconds=300):
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             result = client.get(f"/api/jobs/{name}").json()
             if result["state"] in states:
                 return result
             time.sleep(0.05)
-        raise AssertionError(f"still {result['state']} ({result['why']}), not {states}")
+        raise AssertionError(f"still {result['state']} ({result['reason']}), not {states}")
 
     return wait

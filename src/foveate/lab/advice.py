@@ -93,8 +93,8 @@ def recommend(
     Example:
         >>> def of(mean):
         ...     return {"validation": {"balanced_accuracy": [mean, mean - 0.05, mean + 0.05]}}
-        >>> found = {"soft": {"grade": "do not trust"}, "hard": {"grade": "trust"}}
-        >>> advice = recommend({"soft": of(0.95), "hard": of(0.94)}, found, 80)
+        >>> verdicts = {"soft": {"grade": "do not trust"}, "hard": {"grade": "trust"}}
+        >>> advice = recommend({"soft": of(0.95), "hard": of(0.94)}, verdicts, 80)
         >>> advice["name"], advice["sentence"].partition(" (")[0]
         ('hard', 'hard is about as accurate as soft')
     """

@@ -193,7 +193,7 @@ class TextJob(Settings):
     path: str = ""
     """Where a model that was trained before is kept, to be asked again; never a request's word."""
     minutes: Annotated[float, Field(gt=0, le=120)] = 60.0
-    """How long it can be asked."""
+    """When its training is stopped, whatever it has reached."""
 
 
 Column = Annotated[str, Field(max_length=200)]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-__all__ = ["CHROMIUM", "SWITCHES", "WAIT", "downloads", "sync_api"]
+__all__ = ["CHROMIUM", "FOCUSED", "SWITCHES", "WAIT", "downloads", "sync_api"]
 
 sync_api = pytest.importorskip(
     "playwright.sync_api", reason="needs playwright: pip install playwright"
@@ -23,6 +23,11 @@ SWITCHES = [
 ]
 WAIT = int(os.environ.get("FOVEATE_BROWSER_WAIT", "60_000"))  # milliseconds
 sync_api.expect.set_options(timeout=WAIT)
+# The name of the element that has the focus.
+FOCUSED = """(() => {
+  const at = document.activeElement;
+  return at.labels?.[0]?.textContent ?? at.getAttribute("aria-label") ?? at.textContent;
+})()"""
 
 
 def downloads(page, figure):

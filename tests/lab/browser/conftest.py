@@ -1,7 +1,7 @@
 import pytest
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser():
     from .chromium import CHROMIUM, SWITCHES, sync_api
 
@@ -13,12 +13,20 @@ def browser():
         opened.close()
 
 
+@pytest.fixture(scope="package")
+def context(browser, lab):
+    """One profile for all pages, whose modules and charts come from its cache after the first."""
+    opened = browser.new_context(base_url=lab, viewport={"width": 1440, "height": 900})
+    yield opened
+    opened.close()
+
+
 @pytest.fixture
-def page(browser, lab):
+def page(context):
     """A page that must not complain."""
     from .chromium import WAIT
 
-    opened = browser.new_page(base_url=lab, viewport={"width": 1440, "height": 900})
+    opened = context.new_page()
     complaints = []
     opened.on(
         "console", lambda entry: complaints.append(entry.text) if entry.type == "error" else 0

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from .chromium import WAIT, sync_api
-from .test_browser_data import write_bags
+from ..uploading import write_bags
+from .chromium import FOCUSED, WAIT, sync_api
 
 # The ledger has hundreds of folded parts, all alike.
 OPEN_DETAILS = (
@@ -56,9 +56,27 @@ def violations(page, axe, name):
     ]
 
 
+TITLES = {
+    "/": "Why does soft attention stop improving?",
+    "/flow": "Why does soft attention stop improving?",
+    "/train": "Right answer, wrong segment",
+    "/data": "Can I trust attention on my data?",
+    "/words": "Which word decides?",
+    "/runs": "Runs",
+    "/claims": "The ledger of claims",
+    "/nosuch": "There is no such page",
+}
+
+
+def overflow(page, name):
+    """A line if the page is wider than its window."""
+    wide = page.evaluate("document.documentElement.scrollWidth > innerWidth")
+    return [f"{name} is wider than {page.viewport_size['width']} pixels"] if wide else []
+
+
 @pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (360, "dark")])
-def test_axe_finds_nothing_and_nothing_overflows(browser, lab, axe, width, scheme):
-    found = []
+def test_every_page_opens_and_fits_and_axe_finds_nothing(browser, lab, axe, width, scheme):
+    problems = []
     context = browser.new_context(
         base_url=lab,
         viewport={"width": width, "height": 900},
@@ -71,38 +89,31 @@ def test_axe_finds_nothing_and_nothing_overflows(browser, lab, axe, width, schem
         page.set_default_timeout(WAIT)
         page.goto(path)
         page.locator(selector).first.wait_for()
+        if title := TITLES.get(path):
+            assert page.get_by_role("heading", level=1).inner_text() == title
+            assert page.locator("nav [aria-current]").count() == (path != "/nosuch")
         page.evaluate(OPEN_DETAILS)
-        found += violations(page, axe, path)
-        if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
-            found.append(f"{path} is wider than {width} pixels")
+        problems += violations(page, axe, path) + overflow(page, path)
         page.close()
     context.close()
-    assert found == []
+    assert problems == []
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1440, "dark"), (360, "light")])
-def test_axe_finds_nothing_in_states_that_come_and_go(
-    browser, lab, axe, train, tmp_path, width, scheme
-):
+def test_axe_finds_nothing_in_states_that_come_and_go(browser, lab, axe, train, tmp_path):
     """The list of jobs, a training that runs, the columns of a file, a filter that fits nothing."""
     name = train(task="error-mode-1", paradigms=["soft", "hard"], seeds=24, epochs=5000)
     file = tmp_path / "cases.csv"
     write_bags(file)
-    context = browser.new_context(
-        base_url=lab,
-        viewport={"width": width, "height": 900},
-        color_scheme=scheme,
-        reduced_motion="reduce",
-        bypass_csp=True,
-    )
+    context = browser.new_context(base_url=lab, reduced_motion="reduce", bypass_csp=True)
     page = context.new_page()
     page.set_default_timeout(WAIT)
-    found = []
+    problems = []
 
     def check(state):
-        found.extend(violations(page, axe, state))
-        if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
-            found.append(f"{state} is wider than {width} pixels")
+        for width, scheme in ((1440, "dark"), (360, "light")):
+            page.set_viewport_size({"width": width, "height": 900})
+            page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+            problems.extend(violations(page, axe, f"{state}, {scheme}") + overflow(page, state))
 
     page.goto(f"/train?id={name}&task=error-mode-1")
     page.locator(".model [data-figure=regions] image").first.wait_for()
@@ -117,7 +128,7 @@ def test_axe_finds_nothing_in_states_that_come_and_go(
     page.get_by_text("No bag fits.").wait_for()
     check("no bag fits")
     context.close()
-    assert found == []
+    assert problems == []
 
 
 def test_focus_stays_where_it_was(page):
@@ -137,12 +148,6 @@ def test_focus_stays_where_it_was(page):
     page.keyboard.press("Enter")
     page.get_by_role("heading", name="Runs").wait_for()
     assert page.evaluate("document.activeElement.textContent") == "Runs"
-
-
-FOCUSED = """(() => {
-  const at = document.activeElement;
-  return at.labels?.[0]?.textContent ?? at.getAttribute("aria-label") ?? at.textContent;
-})()"""
 
 
 def test_tab_goes_on_from_a_field_that_was_changed(page):

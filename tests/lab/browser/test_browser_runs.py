@@ -108,3 +108,26 @@ def test_all_of_a_run_can_be_kept(page):
     # After ten downloads a browser asks its user, so one bag stands for both.
     for name in ("curve", "heat", "quadrants", "bag-hard", "heat-map-soft"):
         assert len(list(downloads(page, page.locator(f"[data-figure={name}]")))) == 2
+
+
+def test_back_in_an_opened_run_changes_what_the_address_says_and_keeps_the_rest(page):
+    page.goto("/runs")
+    page.get_by_role("link", name="boxes").click()
+    cell = page.locator("[data-figure=heat] g.cell").filter(has_text=re.compile(r"\d")).first
+    cell.focus()
+    page.keyboard.press("Enter")
+    page.locator(".bags button").first.click()
+    bag = page.get_by_role("heading", name=re.compile(r"Bag \d+, truly class"))
+    bag.wait_for()
+    page.get_by_label("Seed").focus()
+    page.evaluate("document.querySelector('[data-figure=curve]').dataset.kept = 'yes'")
+    page.go_back()
+    sync_api.expect(bag).to_have_count(0)
+    sync_api.expect(page.locator(".bags button").first).to_be_visible()
+    assert page.locator("[data-figure=curve]").get_attribute("data-kept") == "yes"
+    assert page.evaluate("document.activeElement.labels[0].textContent") == "Seed"
+    page.go_back()
+    sync_api.expect(page.get_by_text("Choose a cell of the heat map.")).to_be_visible()
+    assert page.locator("[data-figure=curve]").get_attribute("data-kept") == "yes"
+    page.go_back()
+    sync_api.expect(page.get_by_role("link", name="boxes")).to_be_focused()

@@ -5,8 +5,8 @@ import time
 
 import pytest
 
+from ..uploading import write_bags
 from .chromium import sync_api
-from .test_browser_data import write_bags
 
 LONG = 600_000  # milliseconds: a training on a machine that does other things too
 
@@ -71,7 +71,12 @@ def test_from_a_file_to_a_bag_that_is_right_for_the_wrong_reason(page, clicks, t
     write_bags(file)
     page.goto("/data")
     clicks.choose(page.get_by_label("Drop a file here, or choose one"), file)
+    role = page.get_by_label("Role of diagnosis")
+    sync_api.expect(role).to_have_value("label")
+    question = page.get_by_label("Does any class mean that nothing is there?")
+    sync_api.expect(question).to_have_value("well")
     clicks(page.get_by_role("button", name="Fit and examine"))
+    page.locator("#left").wait_for()
     card = page.locator(".bag-card").first
     card.wait_for(timeout=LONG)
     assert re.fullmatch(r"case \d+", card.locator("b").inner_text())

@@ -57,7 +57,10 @@ def column_table(
         if name in roles and (roles[name] != role or name not in known or "--" in reason):
             role = roles[name]
             reason = GUESSES.get(role, "") if guessed else "chosen here"
-        rows.append({"name": name, "values": values, "role": role, "reason": reason})
+        is_label = role == "label" and collection is not None and collection.labelled
+        some = collection.classes if collection is not None and is_label else values
+        row = {"name": name, "values": list(some[:MAX_EXAMPLES]), "role": role, "reason": reason}
+        rows.append(row)
     return rows
 
 

@@ -38,8 +38,8 @@ def fit_uploaded_bags(channel: WorkerChannel, request: dict[str, Any]) -> None:
         question = channel.next_question()
         if "roles" in question:
             job = job.model_copy(update={"roles": question["roles"]})
-            channel.send("answer", number=question["number"], begun=True)
             channel.send("state", state="running")
+            channel.send("answer", number=question["number"], begun=True)
             continue
         try:
             fit_request = FitRequest(**question["fit"])
@@ -48,8 +48,8 @@ def fit_uploaded_bags(channel: WorkerChannel, request: dict[str, Any]) -> None:
         except FoveateError as error:
             channel.send("answer", number=question["number"], error=str(error))
             continue
-        channel.send("answer", number=question["number"], begun=True)
         channel.send("state", state="running")
+        channel.send("answer", number=question["number"], begun=True)
         channel.allow(fit_request.minutes)
         _fit(channel, collection, origin, fit_request, job.name)
         return

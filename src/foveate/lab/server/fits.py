@@ -178,6 +178,7 @@ def _verdict(examination: dict[str, Any], tried: list[str], taught: bool) -> dic
                 "name": row["name"],
                 "accuracy": row["accuracy"],
                 "grade": row["verdict"]["grade"],
+                "visible": row.get("visible", True),
                 "summary": _summary(row["verdict"]),
             }
             for row in examination["by_class"]

@@ -12,20 +12,30 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from foveate.errors import FoveateError
-from foveate.lab.requests import JobRequest
+from foveate.lab.requests import JobRequest, TextJob, UploadJob
 from foveate.lab.server.history import History
 
-__all__ = ["ENDED", "Frame", "OnExit", "Session"]
+__all__ = ["ENDED", "Callback", "Frame", "Session", "WorkerExited", "trains_at_once"]
 
 ENDED = ("done", "stopped", "failed")
 WAITING = ("ready", "idle")  # states in which a job trains nothing
 MAX_FRAMES = 240  # frames kept for replay: half a minute of a hidden tab
 STOP_SECONDS = 3.0  # time a worker has to stop before it is killed
+RESTART_SECONDS = 180.0  # time a new worker has to become ready
 QUERY_SECONDS = 20.0  # time a worker has to answer a query
 MAX_WATCHED = 4  # members shown in detail at a time, over all viewers
 
-OnExit = Callable[[], None]
+Callback = Callable[[], None]
 Process = subprocess.Popen[bytes]
+
+
+class WorkerExited(FoveateError):
+    """The worker has exited without an answer."""
+
+
+def trains_at_once(job: JobRequest) -> bool:
+    """Whether a job trains when it starts; reading a file or loading a saved model does not."""
+    return not (isinstance(job, UploadJob) or (isinstance(job, TextJob) and job.path))
 
 
 class Frame(NamedTuple):
@@ -43,13 +53,17 @@ class Session:
         job: What it does.
         process: A worker that waits for a job.
         on_exit: Called when the job has ended, however it did.
+        on_ready: Called when the job has become ready to be asked.
     """
 
-    def __init__(self, job: JobRequest, process: Process, on_exit: OnExit) -> None:
+    def __init__(
+        self, job: JobRequest, process: Process, on_exit: Callback, on_ready: Callback
+    ) -> None:
         self.name, self.job, self.process = secrets.token_hex(4), job, process
-        self._on_exit = on_exit
+        self._on_exit, self._on_ready = on_exit, on_ready
         self.started = self.last_used = time.time()
         self.state, self.reason = "starting", ""
+        self.trains = trains_at_once(job)
         self.setup: dict[str, Any] = {}
         self.history = History()
         self.details: dict[str, Any] = {}
@@ -62,12 +76,12 @@ class Session:
         self._lock, self._write_lock = threading.Lock(), threading.Lock()
         self._changed = threading.Condition(self._lock)
         self._restart_lock = threading.Lock()
-        self._answers: dict[int, queue.Queue[dict[str, Any]]] = {}
+        self._answers: dict[int, tuple[Process, queue.Queue[dict[str, Any]]]] = {}
         self._queries = 0
         self._start(process)
 
     def _start(self, process: Process) -> None:
-        self.process = process
+        self.process, self._exited = process, False
         self._listener = threading.Thread(target=self._listen, args=(process,), daemon=True)
         self._listener.start()
         self.send(**self.job.model_dump(mode="json"))
@@ -83,6 +97,11 @@ class Session:
         return self.state in WAITING
 
     @property
+    def training(self) -> bool:
+        """Whether the job holds one of the slots for trainings."""
+        return self.trains and not self.ended
+
+    @property
     def last(self) -> int:
         """The number of the last frame."""
         return self._count
@@ -96,12 +115,18 @@ class Session:
                 pipe.flush()
 
     def query(self, **question: Any) -> dict[str, Any]:
-        """The worker's answer to a question; an error if it does not answer in time."""
+        """The worker's answer to a question.
+
+        Raises:
+            FoveateError: If it cannot answer, or does not in time; WorkerExited if it has exited.
+        """
         self.last_used = time.time()
         with self._lock:
+            if self._exited:
+                raise WorkerExited("the process of this job has exited")
             self._queries += 1
             number, answers = self._queries, queue.Queue[dict[str, Any]]()
-            self._answers[number] = answers
+            self._answers[number] = self.process, answers
         self.send(do="ask", number=number, **question)
         try:
             answer = answers.get(timeout=QUERY_SECONDS)
@@ -111,6 +136,8 @@ class Session:
             self._answers.pop(number, None)
         if "error" in answer:
             raise FoveateError(answer["error"])
+        if "exited" in answer:
+            raise WorkerExited("the process of this job has exited")
         return answer
 
     def stop(self) -> None:
@@ -132,7 +159,7 @@ class Session:
         self.send(do="idle")
         self._listener.join(STOP_SECONDS)
 
-    def restart(self, spawn: Callable[[], Process], seconds: float = 60.0) -> None:
+    def restart(self, spawn: Callable[[], Process], seconds: float = RESTART_SECONDS) -> None:
         """Give an idle job a new worker, and wait until it is ready."""
         with self._restart_lock:
             if self.state == "idle":
@@ -161,16 +188,28 @@ class Session:
                 message = json.loads(line)
             except ValueError:
                 continue  # half a line of a worker that was killed
-            self._handle(message.pop("kind"), message)
+            kind = message.pop("kind")
+            self._handle(kind, message)
+            if kind == "state" and self.state == "ready":
+                self._on_ready()
         code = process.wait()
         if self.state != "idle":
             self._on_exit()
             if not self.ended:
                 self._handle("state", {"state": "failed", "reason": _exit_reason(code)})
+        self._release_queries(process)
         for end in (process.stdin, process.stdout):
             if end is not None:
                 with suppress(OSError):  # the worker is gone; what was buffered is lost
                     end.close()
+
+    def _release_queries(self, process: Process) -> None:
+        """Tell those who wait for an answer of a process that it has exited."""
+        with self._lock:
+            self._exited = self._exited or process is self.process
+            for owner, answers in self._answers.values():
+                if owner is process:
+                    answers.put({"exited": True})
 
     def _handle(self, kind: str, content: dict[str, Any]) -> None:
         with self._lock:
@@ -179,13 +218,14 @@ class Session:
                     return
                 case "answer":
                     if content["number"] in self._answers:
-                        self._answers[content["number"]].put(content)
+                        self._answers[content["number"]][1].put(content)
                     return
                 case "setup":
                     self.setup = content
                 case "state":
                     self.state, self.reason = content["state"], content.get("reason", "")
                     self.last_used = time.time()
+                    self.trains = self.trains and not self.waiting
                 case "result":
                     self.result = content
                 case "frame":

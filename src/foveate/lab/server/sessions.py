@@ -9,11 +9,12 @@ from typing import Any
 from foveate.errors import FoveateError
 from foveate.lab.requests import JobRequest
 from foveate.lab.server.responses import not_found
-from foveate.lab.server.session import OnExit, Process, Session
+from foveate.lab.server.session import Callback, Process, Session, WorkerExited, trains_at_once
 
 __all__ = ["MAX_READY", "MAX_RUNNING", "MAX_STREAMS", "Sessions"]
 
-MAX_RUNNING = 3  # jobs that train at a time; jobs that wait to be asked do not count
+MAX_RUNNING = 3  # jobs that train at a time
+MAX_LOADING = 3  # jobs that read a file or load a model at a time
 MAX_READY = 4  # workers that wait to be asked; the one unused for longest goes idle
 MAX_KEPT = 12  # ended jobs that can still be looked at
 MAX_STREAMS = 48  # pages that follow a job at a time
@@ -29,21 +30,20 @@ class Sessions:
         self._streams = 0
         self.closed = False
 
-    def start(self, job: JobRequest, on_exit: OnExit = lambda: None) -> Session:
-        """Start a job, unless as many as allowed are running.
+    def start(self, job: JobRequest, on_exit: Callback = lambda: None) -> Session:
+        """Start a job, unless as many of its kind as allowed are running.
 
         Args:
             job: What it does.
             on_exit: Called when it has ended.
         """
         with self._lock:
-            self._require_slot()
-            session = Session(job, self._worker(), on_exit)
+            self._require_slot(trains=trains_at_once(job))
+            session = Session(job, self._worker(), on_exit, self._limit_ready)
             self._all[session.name] = session
             ended = [name for name, other in self._all.items() if other.ended]
             for name in ended[: max(0, len(self._all) - MAX_KEPT)]:
                 del self._all[name]
-        self._limit_ready()
         return session
 
     def query(self, session: Session, *, trains: bool = False, **question: Any) -> dict[str, Any]:
@@ -54,14 +54,24 @@ class Sessions:
             trains: Whether the answer starts a training, which needs a free slot.
             question: What is asked.
         """
-        if trains:
-            with self._lock:
-                self._require_slot()
+        try:
+            return self._ask(session, trains, question)
+        except WorkerExited:  # it went idle while it was asked
+            return self._ask(session, trains, question)
+
+    def _ask(self, session: Session, trains: bool, question: dict[str, Any]) -> dict[str, Any]:
         if session.state == "idle":
             session.restart(self._worker)
-        answer = session.query(**question)
-        self._limit_ready()
-        return answer
+        if not trains:
+            return session.query(**question)
+        with self._lock:
+            self._require_slot(trains=True)
+            session.trains = True
+        try:
+            return session.query(**question)
+        except FoveateError:
+            session.trains = False
+            raise
 
     def get(self, name: str) -> Session:
         """The job of a name."""
@@ -105,16 +115,21 @@ class Sessions:
             if not session.ended:
                 session.stop()
 
-    def _require_slot(self) -> None:
-        running = [s for s in self._all.values() if not (s.ended or s.waiting)]
-        if self.closed or len(running) >= MAX_RUNNING:
+    def _require_slot(self, *, trains: bool) -> None:
+        sessions = self._all.values()
+        if self.closed or (trains and sum(s.training for s in sessions) >= MAX_RUNNING):
             raise FoveateError(
                 f"{MAX_RUNNING} jobs are running, which is as many as this lab allows: "
                 "stop one of them in the list of jobs first"
             )
+        loading = [s for s in sessions if not (s.training or s.waiting or s.ended)]
+        if not trains and len(loading) >= MAX_LOADING:
+            raise FoveateError(
+                f"{MAX_LOADING} files or models are being loaded: wait until one of them is ready"
+            )
 
     def _limit_ready(self) -> None:
-        ready = [session for session in self._all.values() if session.state == "ready"]
+        ready = [session for session in self.all() if session.state == "ready"]
         by_last_use = sorted(ready, key=lambda session: session.last_used)
         for session in by_last_use[: max(0, len(by_last_use) - MAX_READY)]:
             session.make_idle()

@@ -228,8 +228,10 @@ def _kinds(class_evidence: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         return
     shares = dict(zip(("A", "B"), kinds["attended"], strict=True))
     rows = [(name, places_text(places)) for name, places in kinds["examples"].items()]
-    looked = " and ".join(f"{_percent(share)} at kind {name}" for name, share in shares.items())
-    text = f"The models look {looked}; answer with --evidence '{class_evidence['name']}=A' or '=B'."
+    attended = " and ".join(f"{_percent(share)} at kind {name}" for name, share in shares.items())
+    text = (
+        f"The models look {attended}; answer with --evidence '{class_evidence['name']}=A' or '=B'."
+    )
     yield {"name": class_evidence["name"], "attended": text, "rows": rows}
 
 

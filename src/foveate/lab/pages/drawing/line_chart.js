@@ -42,14 +42,14 @@ function extent(series, key) {
 // From values to pixels, with ticks. The upright axis ends at round values.
 function uprightAxis([low, high], log) {
   const count = (BOTTOM - MARGIN.top) / TICK_ROOM.y;
-  const place = (x) => (log ? Math.log10(x) : x);
+  const onScale = (x) => (log ? Math.log10(x) : x);
   const step = log
-    ? Math.max(1, Math.ceil((place(high) - place(low)) / count))
+    ? Math.max(1, Math.ceil((onScale(high) - onScale(low)) / count))
     : roundStep(low, high, count);
-  const ends = [Math.floor(place(low) / step + 1e-9) * step, Math.ceil(place(high) / step - 1e-9) * step];
+  const ends = [Math.floor(onScale(low) / step + 1e-9) * step, Math.ceil(onScale(high) / step - 1e-9) * step];
   if (ends[0] === ends[1]) ends[1] += step;
   const ticks = multiples(...ends, step).map((x) => (log ? 10 ** x : x));
-  const share = (x) => (place(x) - ends[0]) / (ends[1] - ends[0]);
+  const share = (x) => (onScale(x) - ends[0]) / (ends[1] - ends[0]);
   return { ticks, at: (x) => BOTTOM - share(x) * (BOTTOM - MARGIN.top) };
 }
 
@@ -164,9 +164,9 @@ function markOf({ x, label, height }, axis, width, { soft, ground }) {
   const at = axis.at(x);
   const isRight = at > width - 140;
   const halo = { stroke: ground, "stroke-width": 5, "stroke-linejoin": "round", "paint-order": "stroke" };
-  const place = { x: at + (isRight ? -5 : 5), y: height, "text-anchor": isRight ? "end" : "start" };
+  const position = { x: at + (isRight ? -5 : 5), y: height, "text-anchor": isRight ? "end" : "start" };
   return [
     s("line", { x1: at, x2: at, y1: MARGIN.top, y2: BOTTOM, stroke: soft, "stroke-dasharray": "3 3" }),
-    s("text", { ...place, "font-size": 11.5, fill: soft, ...halo }, label),
+    s("text", { ...position, "font-size": 11.5, fill: soft, ...halo }, label),
   ];
 }

@@ -1,6 +1,7 @@
 // Words shaded by attention, or by signed evidence.
 
 import { h } from "../core/dom.js";
+import { dark } from "../ui/charts.js";
 
 const channels = (colour) => [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
 const withOpacity = (colour, x) => `rgb(${channels(colour).join(" ")} / ${x.toFixed(3)})`;
@@ -10,12 +11,18 @@ function paragraph(spans) {
   return h("p", { class: "tokens" }, spaced);
 }
 
-// Opacity 0.6 √α, so that the word stays readable; relevant words framed.
+// Shades let the word stay readable; on a dark ground they must be stronger to be seen.
+const strongest = () => (dark.matches ? 0.9 : 0.6);
+
+// Opacity grows with √α; relevant words are framed.
 export function drawTokens(tokens, z, theme) {
   const spans = tokens.map((word, j) => h("span", { class: z?.[j] ? "relevant" : null }, word));
   const attend = (alpha) =>
     spans.forEach((span, j) => {
-      span.style.background = withOpacity(theme.attention, 0.6 * Math.sqrt(Math.max(0, alpha[j])));
+      span.style.background = withOpacity(
+        theme.attention,
+        strongest() * Math.sqrt(Math.max(0, alpha[j])),
+      );
       span.setAttribute("title", `α = ${alpha[j].toFixed(3)}`);
     });
   return { element: paragraph(spans), attend };
@@ -28,7 +35,7 @@ export function drawSignedTokens(tokens, theme) {
     spans.forEach((span, j) => {
       const against = values[j] < 0;
       const colour = against ? theme.evidence.against : theme.evidence.for;
-      span.style.background = withOpacity(colour, 0.6 * Math.abs(values[j]));
+      span.style.background = withOpacity(colour, strongest() * Math.abs(values[j]));
       span.classList.toggle("against", against && values[j] < -0.05);
     });
   return { element: paragraph(spans), attend };

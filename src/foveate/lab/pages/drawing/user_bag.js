@@ -6,6 +6,7 @@ import { drawBag } from "./bag.js";
 import { drawTokens } from "./tokens.js";
 
 const WIDTH = 240;
+const LINES = 5; // columns of windows that are drawn
 const COLUMNS = 16; // of a segment that are drawn
 const ROWS = 60; // segments of a table that are drawn
 
@@ -31,6 +32,7 @@ function drawTexts(bag, theme, compact) {
   return drawing;
 }
 
+// Windows on a time axis: their numbers as lines, attention as bars beneath.
 function drawWindows(bag, theme, name) {
   const colours = pageColours();
   const ends = bag.places.map(([start, end]) => [start, end ?? start]);
@@ -38,10 +40,15 @@ function drawWindows(bag, theme, name) {
   const high = Math.max(...ends.map(([, end]) => end));
   const step = (high - low) / ends.length || 1;
   const at = (t) => 6 + ((t - low) / (high + step - low)) * (WIDTH - 12);
-  const bars = ends.map(([start, end]) => {
-    const width = Math.max(1.5, at(end > start ? end : start + step) - at(start) - 0.8);
-    return s("rect", { x: at(start), width, y: 80, height: 0, fill: theme.attention });
-  });
+  const widths = ends.map(([start, end]) =>
+    Math.max(1.5, at(end > start ? end : start + step) - at(start) - 0.8),
+  );
+  const bars = ends.map(([start], j) =>
+    s("rect", { x: at(start), width: widths[j], y: 80, height: 0, fill: theme.attention }),
+  );
+  const middles = ends.map(([start], j) => at(start) + widths[j] / 2);
+  const lines = valueLines(bag, middles, colours.soft);
+  const tallest = lines.length ? 30 : 74;
   const marks = ends.map(([start], j) =>
     s("rect", { x: at(start), y: 82, width: 2, height: bag.z?.[j] ? 8 : 3, fill: colours.soft }),
   );
@@ -51,6 +58,7 @@ function drawWindows(bag, theme, name) {
     "svg",
     { viewBox: `0 0 ${WIDTH} 104`, role: "img", "aria-label": `${name}, windows over time` },
     s("rect", { width: WIDTH, height: 104, rx: 6, fill: colours.ground, stroke: colours.line }),
+    lines,
     bars,
     marks,
     label(6, String(low), "start"),
@@ -58,11 +66,25 @@ function drawWindows(bag, theme, name) {
   );
   const attend = (alpha) =>
     bars.forEach((bar, j) => {
-      const height = 74 * (alpha[j] ?? 0) + 1;
+      const height = tallest * (alpha[j] ?? 0) + 1;
       bar.setAttribute("y", (81 - height).toFixed(1));
       bar.setAttribute("height", height.toFixed(1));
     });
   return { element: svg, attend };
+}
+
+// A line for each of the first columns, from its lowest to its highest value in the bag.
+function valueLines(bag, middles, stroke) {
+  const values = bag.content?.values ?? [];
+  const order = middles.map((_, j) => j).sort((i, j) => middles[i] - middles[j]);
+  return (values[0] ?? []).slice(0, LINES).map((_, k) => {
+    const column = values.map((segment) => segment[k]);
+    const [low, high] = [Math.min(...column), Math.max(...column)];
+    const y = (value) => 46 - (40 * (value - low)) / (high - low || 1);
+    const points = order.map((j) => `${middles[j].toFixed(1)},${y(column[j]).toFixed(1)}`).join(" ");
+    const title = s("title", {}, bag.columns[k] ?? String(k));
+    return s("polyline", { points, fill: "none", stroke, "stroke-opacity": 0.75 - 0.12 * k }, title);
+  });
 }
 
 // Numbers as a table of shades, a row per segment, attention as a bar in front of it.

@@ -77,6 +77,18 @@ function theme() {
   };
 }
 
+// Scales of lightness begin at white; on a dark page they begin at its ground instead.
+const LIGHT_TO_DARK = ["#f6f8fa", "#b3bec8", "#66788a", "#263340"];
+const DARK_TO_LIGHT = ["#22272d", "#3d4b59", "#66788a", "#a9b8c6"];
+function withDarkScales(spec) {
+  const isScale = (key, value) => key === "range" && String(value) === String(LIGHT_TO_DARK);
+  const text = JSON.stringify(spec, (key, value) => {
+    if (isScale(key, value)) return DARK_TO_LIGHT;
+    return key === "ink" && typeof value === "string" ? "#ffffff" : value;
+  });
+  return JSON.parse(text);
+}
+
 // Charts follow the width of the window. A chart may also be drawn before its container is in the
 // page, or the container may change its width: a resize event then updates it.
 const widths = new WeakMap();
@@ -90,12 +102,13 @@ const sizes = new ResizeObserver((changes) => {
 
 // Draw a specification; the result can replace its rows and move its cursor.
 export async function drawChart(container, spec, options = {}) {
-  const { rows = null, config = null, at = null } = options;
+  const { rows = null, config = null, at = null, darkened = false } = options;
   const embed = await preloadVega();
   const chart = { rows: rows ?? [], at, view: null };
   const cursor = () => (chart.at === null ? {} : { cursor: [{ x: chart.at }] });
   async function redraw() {
-    const whole = { ...spec, config: config ?? theme() };
+    const drawn = darkened && dark.matches ? withDarkScales(spec) : spec;
+    const whole = { ...drawn, config: config ?? theme() };
     if (rows) whole.datasets = { rows: chart.rows, ...cursor() };
     container.replaceChildren();
     const settings = {
@@ -168,7 +181,8 @@ export function lineSpec({ names, x, y, height = 190, ...more }) {
   const labels = names.map((item) => item.label);
   const longest = Math.max(...labels.map((text) => text.length));
   const room = Math.min(innerWidth, 1440) - 120;
-  const columns = Math.max(1, Math.floor(room / (60 + 6.6 * longest)));
+  const most = Math.max(1, Math.floor(room / (60 + 6.6 * longest)));
+  const columns = Math.ceil(labels.length / Math.ceil(labels.length / most)); // rows of one length
   const key = legend ? { symbolType: "stroke", symbolOpacity: 1, columns } : null;
   const byName = (range) => ({
     field: "name",
@@ -248,7 +262,7 @@ export async function drawLibraryFigure(figure, spec) {
   for (const [name, value] of Object.entries({ tabindex: 0, role: "group" }))
     figure.body.setAttribute(name, value);
   figure.body.setAttribute("aria-label", figure.element.querySelector(".title").textContent);
-  const chart = await drawChart(figure.body, spec, { config: spec.config });
+  const chart = await drawChart(figure.body, spec, { config: spec.config, darkened: true });
   figure.downloads.svg = () => chart.svg();
   figure.downloads.csv = () => csv(figureRows(spec));
   if (figure.about && spec.description) figure.about.textContent = spec.description;

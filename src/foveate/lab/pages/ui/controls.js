@@ -34,12 +34,13 @@ export function slider({ label, min, max, value, step = 1, oninput, disabled = f
 }
 
 // Options are an object of texts by value, or a Map where values are numbers: an object would sort them.
-export function select({ label, options, value, onchange, hideLabel = false, disabled = false }) {
+// `focus` names the control where its label may change.
+export function select({ label, options, value, onchange, hideLabel, disabled, focus }) {
   const id = uniqueId("select");
   const entries = options instanceof Map ? [...options] : Object.entries(options);
   const choice = h(
     "select",
-    { id, disabled, onchange: () => onchange(choice.value) },
+    { id, disabled, "data-focus": focus, onchange: () => onchange(choice.value) },
     entries.map(([key, words]) => h("option", { value: key, selected: key === value }, words)),
   );
   const title = h("label", { for: id, class: hideLabel ? "visually-hidden" : null }, label);

@@ -11,25 +11,21 @@ import { bagEditor } from "./bag_editor.js";
 
 const DOUBTFUL = 0.5; // from here on a right answer is probably right for the wrong reason
 const OUTCOMES = {
-  all: ["all bags", () => true],
-  doubtful: ["right, but probably for the wrong reason", (bag) => outcomeOf(bag) === "doubtful"],
-  right: ["right, for a good reason", (bag) => outcomeOf(bag) === "right"],
-  wrong: ["wrong", (bag) => outcomeOf(bag) === "wrong"],
+  all: "all bags",
+  doubtful: "right, but probably for the wrong reason",
+  unsure: "right, for a reason that cannot be told",
+  right: "right, for a good reason",
+  wrong: "wrong",
 };
 const BADGES = {
   doubtful: ["misplaced", "!", "right, probably for the wrong reason"],
+  unsure: ["inaccurate", "?", "right, the reason cannot be told"],
   right: ["focused", "✓", "right"],
   wrong: ["inaccurate", "✗", "wrong"],
   empty: ["focused", "✓", "right, nothing to point at"],
 };
 
-function outcomeOf(bag) {
-  if (bag.right === false) return "wrong";
-  if (bag.doubt === null) return "empty";
-  return bag.doubt >= DOUBTFUL ? "doubtful" : "right";
-}
-
-export function bagGrid(container, { run, paradigm, classes }, theme) {
+export function bagGrid(container, { run, paradigm, classes, unseen }, theme) {
   const cards = h("div", { class: "grid" });
   const count = h("span", { class: "note", role: "status" });
   const detail = h("div", { id: "bag" });
@@ -41,6 +37,14 @@ export function bagGrid(container, { run, paradigm, classes }, theme) {
   let filters = null;
   let opened = null; // the row of the bag above the grid
 
+  // The auditor cannot see the evidence of some classes: of their bags it says nothing.
+  function outcomeOf(bag) {
+    if (bag.right === false) return "wrong";
+    if (bag.doubt === null) return "empty";
+    if (unseen.includes(bag.says)) return "unsure";
+    return bag.doubt >= DOUBTFUL ? "doubtful" : "right";
+  }
+
   function drawVisible(entries) {
     for (const { target, isIntersecting } of entries) {
       if (!isIntersecting) continue;
@@ -51,8 +55,9 @@ export function bagGrid(container, { run, paradigm, classes }, theme) {
 
   const filtered = () => {
     const { outcome = "all", label = "" } = params();
-    const [, test] = OUTCOMES[outcome] ?? OUTCOMES.all;
-    return bags.filter((bag) => test(bag) && (!label || bag.truth === label));
+    const isAll = outcome === "all" || !(outcome in OUTCOMES);
+    const fits = (bag) => isAll || outcomeOf(bag) === outcome;
+    return bags.filter((bag) => fits(bag) && (!label || bag.truth === label));
   };
 
   function card(bag) {
@@ -102,9 +107,10 @@ export function bagGrid(container, { run, paradigm, classes }, theme) {
 
   function update() {
     const visible = filtered();
-    const doubtful = bags.filter((bag) => outcomeOf(bag) === "doubtful").length;
-    const words = `${doubtful} right, but probably for the wrong reason`;
-    count.textContent = `${visible.length} of ${bags.length} test bags; ${words}.`;
+    const number = (outcome) => bags.filter((bag) => outcomeOf(bag) === outcome).length;
+    const words = [`${number("doubtful")} right, but probably for the wrong reason`];
+    if (unseen.length) words.push(`${number("unsure")} right, for a reason that cannot be told`);
+    count.textContent = `${visible.length} of ${bags.length} test bags; ${words.join("; ")}.`;
     render(cards, visible.length ? visible.map(cardOf) : emptyState("No bag fits.", "Change the filter."));
   }
 
@@ -113,7 +119,8 @@ export function bagGrid(container, { run, paradigm, classes }, theme) {
       setParams({ [name]: value });
       update();
     };
-    const titles = Object.fromEntries(Object.entries(OUTCOMES).map(([key, [words]]) => [key, words]));
+    const titles = { ...OUTCOMES };
+    if (!unseen.length) delete titles.unsure;
     const all = new Map([["", "every class"], ...classes.map((name) => [name, name])]);
     const save = () => download("bags.csv", csv(filtered()), "text/csv");
     const outcome = select({ label: "Show", options: titles, value: "all", onchange: set("outcome") });

@@ -29,11 +29,11 @@ async function start(claim, scale, status, streams) {
     const answer = await post("/api/claims/run", { experiment: claim.experiment, scale });
     const job = { ...structuredClone(NEW), ...answer };
     const progress = jobStatus({ id: null, about: `${job.job.experiment}, ${scale} scale` });
-    const found = h("div", {});
-    render(status, progress.element, found);
+    const result = h("div", {});
+    render(status, progress.element, result);
     const update = () => {
       progress.update(job);
-      if (job.result.findings && !found.childElementCount) render(found, results(job, claim, scale));
+      if (job.result.findings && !result.childElementCount) render(result, results(job, claim, scale));
     };
     const reload = async () => {
       Object.assign(job, await loadJob(job.id));

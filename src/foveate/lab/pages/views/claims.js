@@ -32,12 +32,13 @@ export async function open(container) {
 function ledgerView({ claims, papers }) {
   const entries = new Map(claims.map((claim) => [claim.claim, claimEntry(claim)]));
   const sections = Object.entries(papers).map(([key, source]) => paperSection(key, source, claims, entries));
+  const overview = claimOverview(papers, claims, entries);
   const verdicts = [...new Set(claims.map((claim) => claim.verdict))];
   const count = h("p", { class: "note", role: "status" });
   const nothing = emptyState("No claim fits.", "Clear the filter to see all.");
   const controls = filterControls();
   const panel = h("div", { class: "panel controls" }, Object.values(controls));
-  const element = h("div", {}, panel, count, sections, nothing);
+  const element = h("div", {}, panel, count, overview.element, sections, nothing);
 
   const isSelected = ({ claim, verdict, statement, experiment }) => {
     const query = params();
@@ -68,12 +69,13 @@ function ledgerView({ claims, papers }) {
     const selected = claims.filter(isSelected);
     const names = new Set(selected.map((claim) => claim.claim));
     for (const [name, entry] of entries) entry.element.hidden = !names.has(name);
+    overview.update(names);
     for (const section of sections) {
       section.hidden = [...section.querySelectorAll(".claim")].every((entry) => entry.hidden);
     }
     nothing.hidden = selected.length > 0;
-    const each = verdicts.map((word) => [word, selected.filter(({ verdict }) => verdict === word).length]);
-    const words = each.map(([word, number]) => `${word} ${number}`).join(", ");
+    const counts = verdicts.map((word) => [word, selected.filter(({ verdict }) => verdict === word).length]);
+    const words = counts.map(([word, number]) => `${word} ${number}`).join(", ");
     count.textContent = `${selected.length} of ${claims.length} claims: ${words}.`;
     entries.get(params().claim)?.open();
   }
@@ -81,17 +83,32 @@ function ledgerView({ claims, papers }) {
   return { element, update, leave: () => entries.forEach((entry) => entry.leave()) };
 }
 
+const claimsOf = (key, claims) => claims.filter(({ claim }) => claim.startsWith(`${key}:`));
+
 function paperSection(key, { title, authors, where }, claims, entries) {
-  const ofPaper = claims.filter(({ claim }) => claim.startsWith(`${key}:`));
-  const list = { class: "verdicts", "aria-label": `Verdicts on ${key}` };
   return h(
     "section",
     {},
     h("h2", {}, `${key}: ${title}`),
     h("p", { class: "note" }, [authors, where].filter(Boolean).join(", ")),
-    h("ul", list, ofPaper.map((claim) => verdictLink(claim, entries))),
-    ofPaper.map(({ claim }) => entries.get(claim).element),
+    claimsOf(key, claims).map(({ claim }) => entries.get(claim).element),
   );
+}
+
+// All verdicts at a glance, a line for each paper.
+function claimOverview(papers, claims, entries) {
+  const links = new Map(claims.map((claim) => [claim.claim, verdictLink(claim, entries)]));
+  const rows = Object.entries(papers).map(([key, { title }]) => {
+    const squares = claimsOf(key, claims).map(({ claim }) => links.get(claim));
+    const list = h("ul", { class: "verdicts", "aria-label": `Verdicts on ${key}` }, squares);
+    return h("div", { class: "paper" }, h("p", {}, title), list);
+  });
+  const update = (names) => {
+    for (const [claim, link] of links) link.hidden = !names.has(claim);
+    for (const row of rows) row.hidden = [...row.querySelectorAll("li")].every((link) => link.hidden);
+  };
+  const element = h("section", { class: "panel overview", "aria-label": "All verdicts" }, rows);
+  return { element, update };
 }
 
 // A small square for a claim: its number, with the sign and the colour of its verdict.

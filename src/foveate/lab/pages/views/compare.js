@@ -55,7 +55,7 @@ export async function compareRuns(container, names, theme) {
     },
     "Opening the runs …",
   );
-  return () => curves?.destroy();
+  return { follow: () => curves?.follow(), leave: () => curves?.destroy() };
 }
 
 // The second run minus the first, over seeds that both have.

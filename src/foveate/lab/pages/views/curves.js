@@ -263,6 +263,13 @@ export async function drawCurves(
       where.range.value = last;
       where.range.dispatchEvent(new Event("input"));
     },
+    // What the address says, after Back.
+    async follow() {
+      drawControls();
+      where.set(Math.min(now().at, last));
+      await redraw();
+      showMoment();
+    },
     destroy: () => chart?.destroy(),
   };
 }

@@ -28,8 +28,8 @@ export async function open(container) {
     h("p", { class: "lead" }, LEAD),
     chooser.element,
     result,
-    work,
     columns,
+    work,
   );
   let job = null;
   let stream = null;
@@ -131,6 +131,7 @@ export async function open(container) {
     const editable = ["ready", "idle"].includes(job.state);
     const form = JSON.stringify([job.id, view, editable]);
     if (form === columnForm) return;
+    if (!columnForm.startsWith(`["${job.id}"`)) chooser.collapse(`The file: ${job.job.name}`);
     columnForm = form;
     render(columns, columnEditor(job.job.name, view, editable ? changeRoles : null));
   }
@@ -169,7 +170,7 @@ export async function open(container) {
   }
 
   const unlabelled = () =>
-    emptyState("No labels.", "To fit these bags, give the role “label” to one of the columns below.");
+    emptyState("No labels.", "To fit these bags, give the role “label” to one of the columns above.");
 
   async function begin(request) {
     try {
@@ -237,7 +238,13 @@ function fileChooser(send) {
   const details = h("details", { class: "panel", open: true }, summary, zone, problem);
   return {
     element: details,
-    collapse: () => (details.open = false),
-    fail: (error) => render(problem, error && errorState(error)),
+    collapse: (title) => {
+      details.open = false;
+      if (title) summary.textContent = title;
+    },
+    fail: (error) => {
+      render(problem, error && errorState(error));
+      if (error) details.open = true;
+    },
   };
 }

@@ -78,7 +78,7 @@ export function stage(name, table, { data, theme, range, bag, move, select }) {
     render(
       answer,
       h("b", {}, `${classes[best]} (${formatShare(p[best])})${outcome}`),
-      h("span", {}, attention, `δ = ${formatShare(table.incentive[bag.moment])}`),
+      h("span", {}, attention, `incentive δ = ${formatShare(table.incentive[bag.moment])}`),
     );
     chart.update(bag.moment);
     return on;

@@ -42,8 +42,8 @@ export function readBag(data, name, table, moment, points) {
   const answer = (point) => probabilitiesAt(data, table, moment, point);
   if (name === "soft") return { alpha, mean, p: answer(mean) };
   if (name !== "lvml") return { alpha, mean, p: answer(points[alpha.indexOf(Math.max(...alpha))]) };
-  const each = points.map(answer);
-  return { alpha, mean, p: data.classes.map((_, c) => weighted(each.map((p) => p[c]))) };
+  const answers = points.map(answer);
+  return { alpha, mean, p: data.classes.map((_, c) => weighted(answers.map((p) => p[c]))) };
 }
 
 // Why soft attention stops improving, in two sentences computed from the tabulated curves.

@@ -44,7 +44,9 @@ export async function fitResult(container, run, theme) {
     render(table, paradigmTable(fit, paradigm, theme, use));
     predictor.use(paradigm);
     grid?.leave();
-    grid = bagGrid(bags, { run, paradigm, classes: fit.classes }, theme);
+    const rows = fit.verdicts[paradigm]?.classes ?? [];
+    const unseen = rows.filter((one) => !one.visible).map((one) => one.name);
+    grid = bagGrid(bags, { run, paradigm, classes: fit.classes, unseen }, theme);
   }
 
   async function load() {

@@ -2,23 +2,24 @@
 
 import { addressOf } from "../core/address.js";
 import { get } from "../core/api.js";
-import { h, render } from "../core/dom.js";
+import { capitalised, h, render } from "../core/dom.js";
 import { drawLibraryFigure } from "../ui/charts.js";
 import { figure } from "../ui/figure.js";
 import { emptyState, renderAsync } from "../ui/states.js";
 import { drawCurves } from "./curves.js";
 import { timeline } from "./timeline.js";
 
-// The link back, the title of the page, and a place for what is loaded.
+// The link back, the title of the page, and an element for what is loaded.
 export function runsPage(container, title) {
-  const place = h("div", {});
+  const content = h("div", {});
   const back = h("p", { class: "note" }, h("a", { href: "/runs" }, "← all runs"));
-  render(container, back, h("h1", {}, title), place);
-  return place;
+  render(container, back, h("h1", {}, title), content);
+  return content;
 }
 
 export async function openRun(container, name, theme) {
   const leavers = [];
+  const followers = [];
   await renderAsync(
     runsPage(container, name),
     async () => {
@@ -47,7 +48,7 @@ export async function openRun(container, name, theme) {
           ),
       );
       if (["race", "fit"].includes(run.kind) && parts.length)
-        body.append(...(await race(run, parts, theme, leavers)));
+        body.append(...(await race(run, parts, theme, { leavers, followers })));
       else if (!parts.length)
         body.append(
           emptyState(
@@ -59,7 +60,10 @@ export async function openRun(container, name, theme) {
     },
     "Opening the run …",
   );
-  return () => leavers.forEach((leave) => leave());
+  return {
+    follow: () => followers.forEach((follow) => follow()),
+    leave: () => leavers.forEach((leave) => leave()),
+  };
 }
 
 const interval = ({ low, high }) => (low === null ? "" : ` [${low.toFixed(1)}, ${high.toFixed(1)}]`);
@@ -158,57 +162,82 @@ function setup(run) {
   );
 }
 
-function named(key, theme) {
-  const words = key
-    .split("-")
-    .map((word) => theme.paradigms[word]?.label ?? word)
-    .join(" ")
-    .replaceAll("_", " ");
-  return words[0].toUpperCase() + words.slice(1);
+const FIGURES = {
+  plane: "Accuracy and SAIF",
+  threshold: "Bags above a threshold",
+};
+const GROUPS = [
+  ["curve-", "Over training", (key, theme) => theme.metrics[key]?.title],
+  ["heat-map-", "Focus and prediction", (key, theme) => theme.paradigms[key]?.label],
+  ["quadrants-", "Answers and places over training", (key, theme) => theme.paradigms[key]?.label],
+];
+
+const titleOf = (key) => FIGURES[key] ?? capitalised(key.replace(/[-_]/g, " "));
+
+// The figures in groups of one kind, each with a title; a group without a heading comes first.
+function figureGroups(keys, theme) {
+  const groups = GROUPS.map(([stem, heading, title]) => ({
+    heading,
+    figures: keys
+      .filter((key) => key.startsWith(stem))
+      .map((key) => [key, title(key.slice(stem.length), theme) ?? titleOf(key.slice(stem.length))]),
+  }));
+  const isOther = (key) => !GROUPS.some(([stem]) => key.startsWith(stem));
+  const others = keys.filter(isOther).map((key) => [key, titleOf(key)]);
+  return [{ heading: null, figures: others }, ...groups].filter(({ figures }) => figures.length);
 }
 
 function drawn(name, theme, leavers) {
-  const container = h("div", { class: "figures" });
+  const container = h("div", {});
   renderAsync(
     container,
     async () => {
       const { figures } = await get("/api/run/figures", { run: name });
       if (!figures.length) return emptyState("No figures yet.", "They are drawn from finished parts.");
-      return figures.map((key) => {
-        const item = figure({ title: named(key, theme), about: "", id: key });
-        item.body.classList.add("light");
-        const watch = new IntersectionObserver(async (entries) => {
-          if (!entries.some((entry) => entry.isIntersecting)) return;
-          watch.disconnect();
-          await renderAsync(
-            item.body,
-            async () => {
-              const { spec } = await get("/api/run/figure", { run: name, name: key });
-              const inner = h("div", {});
-              const chart = await drawLibraryFigure(
-                { ...item, body: inner, downloads: item.downloads },
-                spec,
-              );
-              leavers.push(chart.destroy);
-              return inner;
-            },
-            "Drawing …",
-          );
-        });
-        watch.observe(item.element);
-        leavers.push(() => watch.disconnect());
-        return item.element;
-      });
+      return figureGroups(figures, theme).map((group) =>
+        h(
+          "div",
+          {},
+          group.heading && h("h3", {}, group.heading),
+          h(
+            "div",
+            { class: "figures" },
+            group.figures.map(([key, title]) => runFigure(name, key, title, leavers)),
+          ),
+        ),
+      );
     },
     "Looking for figures …",
   );
   return container;
 }
 
-async function race(run, parts, theme, leavers) {
+// A figure of a run, drawn when it is seen.
+function runFigure(name, key, title, leavers) {
+  const item = figure({ title, about: "", id: key });
+  item.body.classList.add("light");
+  const draw = async () => {
+    const { spec } = await get("/api/run/figure", { run: name, name: key });
+    const body = h("div", {});
+    const chart = await drawLibraryFigure({ ...item, body, downloads: item.downloads }, spec);
+    leavers.push(chart.destroy);
+    return body;
+  };
+  const watch = new IntersectionObserver((entries) => {
+    if (!entries.some((entry) => entry.isIntersecting)) return;
+    watch.disconnect();
+    renderAsync(item.body, draw, "Drawing …");
+  });
+  watch.observe(item.element);
+  leavers.push(() => watch.disconnect());
+  return item.element;
+}
+
+async function race(run, parts, theme, { leavers, followers }) {
   const focused = parts.filter((part) => run.parts[part].focus);
   const overTime = focused.length ? timeline(run, focused, theme, () => chart.toEnd()) : null;
   const chart = await drawCurves([run.name], run, theme, overTime ?? {});
   leavers.push(chart.destroy, () => overTime?.destroy());
+  followers.push(chart.follow, () => overTime?.follow());
   return [h("section", {}, h("h2", {}, "Over training"), chart.element, overTime?.one)];
 }

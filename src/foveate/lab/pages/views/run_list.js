@@ -53,8 +53,14 @@ export function runList(runs) {
     body.replaceChildren(...(listed.length ? listed.map((run) => rows.get(run)) : [nothing]));
   }
 
+  // Put the focus on the link to a run.
+  function focus(name) {
+    const run = runs.find((one) => one.name === name);
+    rows.get(run)?.querySelector("a")?.focus();
+  }
+
   update();
-  return { element, update };
+  return { element, update, focus };
 }
 
 function fits(run, words, kind) {

@@ -14,24 +14,29 @@ const LEAD =
 
 export async function open(container) {
   const theme = await loadTheme();
-  let leave = null;
+  let opened = null; // a run or a comparison
   let list = null;
 
   async function draw() {
     const { run, compare } = params();
     if (list && !run && !compare) return list.update();
-    leave?.();
-    leave = list = null;
-    if (run) {
-      render(container);
-      leave = await openRun(container, run, theme);
-    } else if (compare) {
-      render(container);
-      leave = await compareRuns(container, compare.split(","), theme);
-    } else await showList();
+    const key = JSON.stringify([run, compare]);
+    if (opened?.key === key) return opened.follow?.();
+    const left = opened?.run;
+    opened?.leave?.();
+    opened = list = null;
+    if (!run && !compare) return showList(left);
+    render(container);
+    opened = { key, run };
+    const view = run
+      ? await openRun(container, run, theme)
+      : await compareRuns(container, compare.split(","), theme);
+    if (opened?.key === key) Object.assign(opened, view);
+    else view.leave();
   }
 
-  async function showList() {
+  // The list; after Back the focus is on the run that was left.
+  async function showList(left) {
     const table = h("div", {});
     render(container, h("h1", {}, "Runs"), h("p", { class: "lead" }, LEAD), table);
     await renderAsync(
@@ -44,10 +49,11 @@ export async function open(container) {
       },
       "Looking for runs …",
     );
+    if (left) list?.focus(left);
   }
 
   await draw();
-  return { follow: draw, leave: () => leave?.() };
+  return { follow: draw, leave: () => opened?.leave?.() };
 }
 
 function noRuns() {

@@ -52,10 +52,10 @@ function decidingWord({ tokens, removal, alpha, says, p_without: pWithout }) {
     return `No single word decides for “${says}”: removing any one does not weaken the answer.`;
   }
   const looked = alpha.indexOf(Math.max(...alpha));
-  const place = looked === most ? "It is also where the model looks most." : "";
+  const focus = looked === most ? "It is also where the model looks most." : "";
   const other = looked === most ? "" : `The model looks most at “${tokens[looked]}”.`;
   const without = `without it the probability is ${formatShare(pWithout[most])}`;
-  return `“${tokens[most]}” decides: ${without}. ${place}${other}`;
+  return `“${tokens[most]}” decides: ${without}. ${focus}${other}`;
 }
 
 export function readingFigures(content, theme) {

@@ -151,21 +151,19 @@ export function timeline(run, parts, theme, toEnd) {
     if (!loaded) return;
     const { t, heat: over, quadrants } = loaded.timeline,
       selection = now();
-    let near = t.length - 1;
+    let nearest = t.length - 1;
     t.forEach((x, i) => {
-      if (Math.abs(x - at) < Math.abs(t[near] - at)) near = i;
+      if (Math.abs(x - at) < Math.abs(t[nearest] - at)) nearest = i;
     });
-    const ended = near === t.length - 1,
-      shares = ended || !over ? loaded.shares : over[near];
+    const ended = nearest === t.length - 1,
+      shares = ended || !over ? loaded.shares : over[nearest];
     cells.draw(shares, { chosen: ended ? selection.cell : null, shut: !ended });
-    const who = `${theme.paradigms[selection.part]?.label ?? selection.part}, seed ${selection.member}`;
+    const title = `${theme.paradigms[selection.part]?.label ?? selection.part}, seed ${selection.member}`;
     heatFigure.subtitle.textContent =
-      ended || !over ? `${who}, at the end` : `${who}, at epoch ${formatNumber(t[near], 7)}`;
-    quadrantFigure.subtitle.textContent = `${who}, at epoch ${formatNumber(t[near], 7)}: ${Object.entries(
-      quadrants,
-    )
-      .map(([key, values]) => `${theme.quadrants[key].label} ${formatPercent(values[near])}`)
-      .join(", ")}`;
+      ended || !over ? `${title}, at the end` : `${title}, at epoch ${formatNumber(t[nearest], 7)}`;
+    const share = ([key, values]) => `${theme.quadrants[key].label} ${formatPercent(values[nearest])}`;
+    const answers = Object.entries(quadrants).map(share).join(", ");
+    quadrantFigure.subtitle.textContent = `${title}, at epoch ${formatNumber(t[nearest], 7)}: ${answers}`;
     chart?.move(at);
     list.classList.toggle("early", !ended);
     if (!ended) {
@@ -207,9 +205,13 @@ export function timeline(run, parts, theme, toEnd) {
     else await renderBag(one, run, selection, theme);
   }
 
-  drawControls();
-  load();
+  const follow = () => {
+    drawControls();
+    return load();
+  };
+  follow();
   return {
+    follow,
     controls,
     figures: [heatFigure.element, quadrantFigure.element, list],
     one,
