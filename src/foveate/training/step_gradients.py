@@ -244,6 +244,12 @@ class StepGradients:
         self, phase: Paradigm, positions: Tensor, aux: Tensor | None, member: Tensor
     ) -> Iterator[Batch]:
         """The bags of one member at positions (1, B), each a batch with an axis of one step."""
+        if aux is None and not phase.needs_z:
+            rows = self._rows[member].gather(1, positions)
+            views = self._bags.single_bags(rows, member, trim=not phase.whole_bag)
+            if views is not None:
+                yield from views
+                return
         bags = positions.split(1, 1)
         for position, following in zip_longest(bags, bags[1:]):
             if following is not None and self._bags.from_file:

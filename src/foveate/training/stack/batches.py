@@ -199,6 +199,30 @@ class MemberBags:
         weight = None if self.weight is None else gather_rows(self.weight, bags)
         return Batch(x, gather_rows(self.y, bags), z, mask, aux, weight)
 
+    def single_bags(self, rows: Tensor, member: Tensor, trim: bool) -> Iterator[Batch] | None:
+        """Views of the bags at ``rows`` (1, B) of a member, each a batch with an axis of one step.
+
+        The same as :meth:`batch` for each, with what can be computed for all bags at once computed
+        once. None where the segments are rows of a bank.
+
+        Args:
+            rows: The bags.
+            member: The member, shape (1,).
+            trim: Whether columns after a bag's last segment are dropped.
+        """
+        if not isinstance(self._source, Dense) or self.chunk is not None:
+            return None
+        return self._views(self._source, rows, member, trim)
+
+    def _views(self, dense: Dense, rows: Tensor, member: Tensor, trim: bool) -> Iterator[Batch]:
+        at = rows if self.shared else rows + self.n * member
+        y = self._labels[at[0]].view(-1, 1, 1, 1).unbind()
+        masks = None if self.mask is None else self.masks(rows, member)
+        used = self.lengths(rows, member)[0].tolist() if trim else [self.m] * len(y)
+        for i, (bag, length) in enumerate(zip(at[0].tolist(), used, strict=True)):
+            mask = None if masks is None else masks[None, :, i : i + 1, :length]
+            yield Batch(dense.one(bag, length)[None], y[i], mask=mask)
+
     def mean(self, loss: Tensor, rows: Tensor, members: Tensor) -> Tensor:
         """The weighted mean of losses (S', B) of the bags at ``rows`` of members, shape (S',)."""
         if self.weight is None:

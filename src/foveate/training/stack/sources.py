@@ -81,6 +81,10 @@ class Dense:
             return _fast_layout(gather_rows(self.x[:, :, : request.used], request.bags))
         return _fast_layout(gather_rows(self.x, request.bags, request.buffer))
 
+    def one(self, bag: int, used: int) -> Tensor:
+        """The first segments of one bag, counted through all sets, shape (1, 1, used, *)."""
+        return _fast_layout(self._rows[bag, :used][None, None])
+
     @property
     def narrow(self) -> bool:
         """Whether a segment has few numbers, so that the bags of a batch are contiguous."""
