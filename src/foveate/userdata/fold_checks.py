@@ -107,8 +107,6 @@ def _shortages(
     if counts[rare] < folds:
         name = collection.classes[rare]
         yield f"{folds} bags of every class, class '{name}' has {counts[rare]}"
-    if groups < folds:
-        yield f"as many groups (copies of a bag count as one), got {groups}"
     if of_class is not None and of_class.min() < folds:
         few = int(of_class.argmin())
         name = collection.classes[few]
@@ -116,3 +114,5 @@ def _shortages(
             f"{folds} groups of every class, every group has one label, and {of_class[few]} groups "
             f"have the class '{name}'"
         )
+    if groups < folds:
+        yield f"as many groups (copies of a bag count as one), got {groups}"
