@@ -26,11 +26,12 @@ campaigns: $(READY)     ## smoke sizes of the fuzz and fault campaigns
 	OMP_NUM_THREADS=1 $(BIN)/python tools/fault_campaign.py
 
 test-lowest:            ## the tests with the lowest versions that pyproject.toml allows
-	$(PYTHON) -m venv .venv-lowest
+	$(PYTHON) -m venv --clear .venv-lowest
 	.venv-lowest/bin/pip install --quiet --disable-pip-version-check uv
-	.venv-lowest/bin/uv pip install --quiet --python .venv-lowest/bin/python \
+	.venv-lowest/bin/pip install --quiet --disable-pip-version-check --no-deps -c constraints.txt torch
+	.venv-lowest/bin/uv pip install --quiet --python .venv-lowest/bin/python -c constraints.txt \
 	  --resolution lowest-direct -e '.[dev]'
-	OMP_NUM_THREADS=1 .venv-lowest/bin/pytest -n 2 -q
+	OMP_NUM_THREADS=1 .venv-lowest/bin/python -m pytest -n 2 -q --timeout 900
 
 bench: $(READY)         ## every row of docs/performance.md at small size, under ten minutes on an idle machine
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
@@ -58,4 +59,4 @@ $(READY): pyproject.toml constraints.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) build dist docs/_build src/*.egg-info .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) .venv-lowest build dist docs/_build src/*.egg-info .mypy_cache .ruff_cache .pytest_cache
