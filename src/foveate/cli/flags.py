@@ -5,8 +5,11 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from foveate.errors import FoveateError
+
 __all__ = [
     "DEFAULTS",
+    "Classes",
     "Device",
     "Execution",
     "ExecutionFlags",
@@ -14,8 +17,10 @@ __all__ = [
     "Json",
     "Overwrite",
     "SettingFlags",
+    "listed_classes",
 ]
 
+Classes = Annotated[str | None, Parameter(name="--classes")]
 Flag = Annotated[bool, Parameter(negative="")]
 Overwrite = Annotated[bool, Parameter(negative="", help="Replace existing files, inputs included.")]
 Json = Annotated[bool, Parameter(name="--json", negative="", help="Print the results as JSON.")]
@@ -46,3 +51,17 @@ class Execution:
 
 ExecutionFlags = Annotated[Execution, Parameter(name="*")]
 DEFAULTS = Execution()
+
+
+def listed_classes(classes: str | None) -> list[str] | None:
+    """The names in ``--classes``.
+
+    Args:
+        classes: Names separated by commas.
+    """
+    if classes is None:
+        return None
+    names = [name.strip() for name in classes.split(",")]
+    if len(names) < 2 or not all(names) or len(set(names)) < len(names):
+        raise FoveateError(f"--classes takes different names separated by commas, got '{classes}'")
+    return names
