@@ -17,7 +17,8 @@ from PIL import Image
 from foveate.data.features.image_sources import find_pictures
 from foveate.errors import FoveateError
 from foveate.io import read_bags
-from foveate.io.check import describe, problems
+from foveate.io.check import problems
+from foveate.io.description import describe
 from foveate.metrics.alignment import read_pharaoh
 from foveate.text.corpora.user_files import read_pairs, read_texts
 from foveate.userdata.source import fingerprint

@@ -10,7 +10,8 @@ import pytest
 
 from foveate.errors import FoveateError
 from foveate.io import read_bags
-from foveate.io.check import describe, problems
+from foveate.io.check import problems
+from foveate.io.description import describe
 from foveate.io.rows import column_names
 
 

@@ -6,7 +6,8 @@ import pytest
 from foveate.errors import FoveateError
 from foveate.io import read_bags
 from foveate.io.arrays import from_arrays
-from foveate.io.check import describe, problems
+from foveate.io.check import problems
+from foveate.io.description import describe
 
 TOKENS = ["nan", "NaN", "NA", "na", "N/A", "n/a", "?", "None", "none", "null", "NULL", "", " "]
 

@@ -10,7 +10,8 @@ import pytest
 
 from cli.typed import call
 from foveate.io.arrays import from_arrays
-from foveate.io.check import describe, problems
+from foveate.io.check import problems
+from foveate.io.description import describe
 
 RNG = np.random.default_rng(0)
 

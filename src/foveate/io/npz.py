@@ -1,7 +1,6 @@
 """NPZ files of bags, padded to one length or concatenated."""
 
 import math
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -15,6 +14,7 @@ from foveate.io.arrays import from_arrays
 from foveate.io.cells import name_of
 from foveate.io.collection import Collection
 from foveate.io.columns import GROUP, RELEVANCE, ColumnRole, Columns, column
+from foveate.io.memory import check_unpacked_size
 from foveate.records.record import load_arrays
 from foveate.types import Array
 
@@ -24,7 +24,7 @@ NAMES = {
 }  # fmt: skip
 """Names of arrays that have a role."""
 
-__all__ = ["available_memory", "read_npz_bags"]
+__all__ = ["read_npz_bags"]
 
 
 def read_npz_bags(
@@ -109,44 +109,6 @@ def _with_axis(path: Path, name: str, array: Array) -> Array:
             f"{path}, array '{name}': must have at least one axis, got a single value"
         )
     return array
-
-
-def check_unpacked_size(path: Path) -> None:
-    """Refuse an NPZ file whose arrays would not fit into memory, by its headers alone."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            needed = sum(_size(archive, entry) for entry in archive.infolist())
-    except (zipfile.BadZipFile, OSError, NotImplementedError):
-        return  # reported by name when it is read
-    available = available_memory()
-    if available is not None and needed > available:
-        raise FoveateError(
-            f"{path} would unpack to {needed / 1e9:,.1f} GB, more than the "
-            f"{available / 1e9:,.1f} GB of free memory: store fewer bags in one file"
-        )
-
-
-def _size(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> int:
-    """Bytes of an array by its own header, or of the unpacked entry if that is more."""
-    try:
-        with archive.open(entry) as file:
-            version = np.lib.format.read_magic(file)
-            read = np.lib.format.read_array_header_1_0
-            read = read if version == (1, 0) else np.lib.format.read_array_header_2_0
-            shape, _, dtype = read(file)
-            return max(entry.file_size, math.prod(shape) * dtype.itemsize)
-    except Exception:  # a damaged header fails in many ways and is reported when it is read
-        return entry.file_size
-
-
-def available_memory() -> int | None:
-    """Bytes that can be allocated, where the system tells."""
-    try:
-        with Path("/proc/meminfo").open() as file:
-            lines = dict(line.split(":", 1) for line in file)
-        return int(lines["MemAvailable"].split()[0]) * 1024
-    except (OSError, KeyError, ValueError):
-        return None
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 Cells are added in chunks; what a comma means is decided for the whole file once all are read.
 """
 
-import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +11,14 @@ from typing import Any, Literal
 import numpy as np
 
 from foveate.errors import FoveateError
+from foveate.io.cell_forms import (
+    DECIMAL,
+    THOUSANDS,
+    Form,
+    form_of,
+    quoted_cell,
+    without_marks,
+)
 from foveate.io.cells import is_missing
 from foveate.types import FloatArray
 
@@ -20,27 +27,13 @@ __all__ = [
     "LeftOut",
     "NumberColumn",
     "comma_convention",
-    "form_of",
     "left_out_texts",
-    "quoted_cell",
 ]
 
-Form = Literal["number", "comma", "percent", "boolean", "time", "text", "list"]
 Where = Callable[[int], str]
 """From a row number to the file and line, for messages."""
 Comma = Literal["decimal", "thousands"]
 
-MARKED = re.compile(r"[+-]?[1-9]\d{0,2}([\u00a0\u202f\u2009'\u2019]\d{3})+([.,]\d*)?")
-"""Numbers with no-break or thin spaces or apostrophes between thousands."""
-THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?")
-DECIMAL = re.compile(r"[+-]?(\d+|[1-9]\d{0,2}(\.\d{3})+),\d+([eE][+-]?\d+)?")
-TIME = re.compile(
-    r"\d{4}-\d{1,2}-\d{1,2}([T ]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?\s*(Z|UTC|[+-]\d{2}:?\d{2})?)?"
-    r"|\d{1,2}[./-]\d{1,2}[./-]\d{2,4}( \d{1,2}:\d{2}(:\d{2})?)?"
-    r"|\d{4}/\d{1,2}/\d{1,2}( \d{1,2}:\d{2}(:\d{2})?)?"
-    r"|\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?"
-)
-BOOLEANS = {"true": 1.0, "false": 0.0}
 MOST_TEXTS = 1 << 16  # different texts that are told apart in a column
 
 
@@ -144,7 +137,7 @@ class NumberColumn:
         if form == "number" and isinstance(cell, str):
             self.has_point |= "." in cell
         if form in ("comma", "percent"):
-            self.marked.append((self.rows + row, form, _without_marks(str(cell))))
+            self.marked.append((self.rows + row, form, without_marks(str(cell))))
         if form in ("text", "time"):
             self._code(row, cell)
         return value
@@ -326,38 +319,6 @@ def _plain(cells: Sequence[Any]) -> FloatArray | None:
     return values
 
 
-def form_of(cell: Any) -> tuple[Form, float]:
-    """What a cell that is not missing holds, and its value where that is certain."""
-    if not isinstance(cell, str):
-        try:
-            return "number", float(cell)
-        except (TypeError, ValueError, OverflowError):
-            return "text", np.nan
-    text = _without_marks(cell)
-    if text.lower() in BOOLEANS:
-        return "boolean", BOOLEANS[text.lower()]
-    if text.endswith("%") and _is_number(text[:-1].strip()):
-        return "percent", np.nan
-    if _is_number(text):
-        return ("comma", np.nan) if "," in text else ("number", float(text))
-    return ("time" if TIME.fullmatch(text) else "text"), np.nan
-
-
-def _without_marks(cell: str) -> str:
-    """A cell with an ASCII minus and without spaces or apostrophes between thousands."""
-    text = cell.strip().replace("\u2212", "-")
-    return re.sub(r"[^\d.,+%-]", "", text) if MARKED.fullmatch(text.rstrip("%").strip()) else text
-
-
-def _is_number(text: str) -> bool:
-    if "," in text:
-        return bool(THOUSANDS.fullmatch(text) or DECIMAL.fullmatch(text))
-    try:
-        return "_" not in text and not np.isnan(float(text))
-    except ValueError:
-        return False
-
-
 def left_out_texts(
     what: str, example: Any, codes: FloatArray | None, numbers: int, rows: int
 ) -> LeftOut:
@@ -372,9 +333,3 @@ def left_out_texts(
     """
     among = f" ({numbers:,} of {rows:,} cells are numbers)" if numbers else ""
     return LeftOut(f"{what}, such as {quoted_cell(example)}{among}", codes, numbers)
-
-
-def quoted_cell(cell: Any) -> str:
-    """A cell for messages, at most 40 characters of it."""
-    text = repr(cell)
-    return text if len(text) <= 40 else f"{text[:37]}…"

@@ -8,7 +8,6 @@ examination then read bags from that file as they need them, with the system's c
 
 import hashlib
 import json
-import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -19,7 +18,7 @@ from torch import Tensor
 from foveate.bags.mapped import BankWriter, map_bank
 from foveate.errors import FoveateError
 from foveate.io.arrays import segments_of
-from foveate.io.npz import available_memory
+from foveate.io.memory import VARIABLE, fits_memory
 from foveate.records.runs import cache_directory
 from foveate.types import Array, PartProgress
 
@@ -27,14 +26,11 @@ __all__ = [
     "MISSING",
     "FeatureSource",
     "converted_file",
-    "fits_memory",
     "load_features",
     "version_of",
     "without_missing",
 ]
 
-VARIABLE = "FOVEATE_MEMORY"
-SHARE = 0.25  # of the free memory that bags may take: a fit holds them twice, and works on parts
 FORMAT = 2  # of the files in the cache
 MISSING = (
     "a number is missing, which is not imputed in bags larger than memory: impute it, or let bags "
@@ -85,21 +81,6 @@ def load_features(source: FeatureSource, report: PartProgress | None) -> list[An
         if report:
             report("bags", bag + 1, len(shapes))
     return arrays
-
-
-def fits_memory(numbers: int) -> bool:
-    """Whether so many numbers of single precision may be held in memory."""
-    text = os.environ.get(VARIABLE)
-    if text is None:
-        available = available_memory()
-        return available is None or 4 * numbers <= SHARE * available
-    try:
-        limit = float(text)
-        if not limit > 0:
-            raise ValueError
-    except ValueError:
-        raise FoveateError(f"{VARIABLE} must be a number of GB above 0, got '{text}'") from None
-    return 4 * numbers <= limit * 1e9
 
 
 def version_of(files: Iterable[Path]) -> str:

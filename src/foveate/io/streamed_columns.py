@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foveate.errors import FoveateError
+from foveate.io.cell_forms import form_of
 from foveate.io.cells import is_missing
 from foveate.io.columns import Roles
-from foveate.io.number_columns import MOST_TEXTS, LeftOut, form_of, left_out_texts
+from foveate.io.number_columns import MOST_TEXTS, LeftOut, left_out_texts
 from foveate.io.parquet import (
     chunk_metadata,
     is_list,

@@ -13,9 +13,10 @@ from foveate.io.cells import Table
 from foveate.io.collection import Collection
 from foveate.io.columnar import ReadTable, check_same, table_files, unused_columns
 from foveate.io.columns import Columns, roles
+from foveate.io.memory import fits_memory
 from foveate.io.parquet import count_numbers
 from foveate.io.rows import column_names
-from foveate.io.streamed import converted_file, fits_memory, version_of
+from foveate.io.streamed import converted_file, version_of
 from foveate.io.streamed_columns import ColumnReader
 from foveate.io.streamed_rows import RowReader, Runs
 from foveate.io.table_bags import TableBags, place_kind

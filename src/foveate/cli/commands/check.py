@@ -14,7 +14,8 @@ from foveate.io.columns import ColumnRole, Columns
 from foveate.report.progress import progress_of
 
 if TYPE_CHECKING:
-    from foveate.io.check import Description, Problem
+    from foveate.io.check import Problem
+    from foveate.io.description import Description
 
 __all__ = ["check_command"]
 
@@ -38,7 +39,8 @@ def check_command(
         Print description and problems as JSON.
     """
     from foveate.io import read_bags
-    from foveate.io.check import Problem, describe, problems
+    from foveate.io.check import Problem, problems
+    from foveate.io.description import describe
 
     settings = (columns or Columns()).model_dump()
     try:

@@ -59,7 +59,8 @@ def _read_and_describe(
     channel: WorkerChannel, job: UploadJob
 ) -> tuple["Collection | None", "Origin"]:
     """Read the bags and send what is in the file, its columns and what is wrong with it."""
-    from foveate.io.check import describe, problems
+    from foveate.io.check import problems
+    from foveate.io.description import describe
     from foveate.userdata.source import Origin
 
     guessed = False
