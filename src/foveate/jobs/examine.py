@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from foveate.errors import FoveateError
+from foveate.records.record import Record
+from foveate.records.runs import Run
 
 if TYPE_CHECKING:
     from foveate.bags.bag import Bag
@@ -99,7 +101,7 @@ def examine(
         "absent": absent, "relevant": relevant, "evidence": evidence, "more": more,
         "labels": labels, "probe": probe,
     }  # fmt: skip
-    if isinstance(model, str | Path) or hasattr(model, "manifest"):
+    if isinstance(model, str | Path | Run):
         return _examine_run(model, bags, paradigm, options)
     words: tuple[str, ...] = ()
     if tokenizer is not None:
@@ -219,7 +221,7 @@ def _subject(
         if labelled.classes == tuple(str(c) for c in range(len(labelled.classes))):
             prepared = prepared._replace(classes=tuple(str(c) for c in model.classes_))
         return model.examined(), model.paradigm, prepared
-    if hasattr(model, "trained"):
+    if isinstance(model, Record):
         return model.trained, paradigm or model.meta.get("paradigm", "soft"), labelled
     first = _first(model)
     if isinstance(model, Subject | Stack) or isinstance(first, AttentionModel):
