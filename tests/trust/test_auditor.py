@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from foveate.bags.bag import Bag
 from foveate.data.topic_words import sentences
 from foveate.trust.auditor import audit
-from foveate.trust.density_ratio import folds_of, log_ratios, posterior, rows_of
+from foveate.trust.density_ratio import folds_of, log_ratios, posterior
 from foveate.trust.facts import exact_interval
 from foveate.trust.kinds import co_occurrence
 from foveate.trust.other_labels import explain_away, matched
+from foveate.trust.segment_rows import rows_of
 
 M, SHARE = 5, 0.2
 BACKGROUND = np.array([0.4, 0.3, 0.2, 0.1, 0.0, 0.0])
