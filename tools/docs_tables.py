@@ -85,6 +85,7 @@ TABLES: Mapping[str, tuple[str, str, Callable[[Result], str]]] = {
     ),
     "trust": ("trust", "", partial(group_table, measures=TRUST_SHORT)),
     "trust-second": ("trust-second", "", partial(group_table, measures=TRUST_MEASURES)),
+    "trust-third": ("trust-third", "", partial(group_table, measures=TRUST_MEASURES)),
     "mnist-bags": (
         "mnist-bags",
         "",

@@ -11,6 +11,7 @@ from foveate.studies.beyond.trust.raff import KINDS, unit_test
 from foveate.studies.beyond.trust.second import SECOND
 from foveate.studies.beyond.trust.sets import MODEL_VARIANTS, SETS
 from foveate.studies.beyond.trust.summary import row_of, trust_cells
+from foveate.studies.beyond.trust.third import THIRD
 from foveate.studies.beyond.trust.toys import TOYS, evidence_of_digits
 from foveate.studies.beyond.trust.training import train_and_examine
 from foveate.studies.reproduction import stored_results
@@ -145,8 +146,22 @@ def test_interval_texts_of_pages_match_the_stored_result():
     assert round(cells[whole, "all", "error where said"], 2) == 0.04
 
 
-def test_the_second_protocol_has_new_sets_only():
+def test_numbers_of_the_readme_match_the_third_confirmation():
+    [result] = [r for r in stored_results() if r["table"] == "trust-third"]
+    cells = {(c["group"], c["name"], c["measure"]): c["mean"] for c in result["cells"]}
+    whole, sees = "Third confirmation", "Third confirmation, identifiable"
+    assert round(cells[sees, "all", "cannot tell %"]) == 15
+    assert (cells[whole, "all", "misses"], cells[whole, "all", "false alarms"]) == (0, 0)
+    assert (cells[whole, "all", "good"], cells[whole, "all", "bad"]) == (58, 40)
+    assert cells[whole, "all", "cases"] == 135
+    assert round(cells[sees, "all", "error where said"], 2) == 0.05
+    assert round(cells[sees, "all", "interval holds %"]) == round(100 * INTERVAL_HELD)
+
+
+def test_later_protocols_have_new_sets_only():
     assert not set(SECOND) & set(SETS)
+    assert not set(THIRD) & {*SECOND, *SETS}
+    assert {trust_set.role for trust_set in THIRD.values()} == {"third"}
     assert {trust_set.role for trust_set in SECOND.values()} == {"second"}
     sample = SECOND["digits-five"].load(40, 0)
     assert (sample.train.z.sum(1) == 1).all()

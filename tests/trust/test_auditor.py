@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 from foveate.bags.bag import Bag
 from foveate.data.topic_words import sentences
 from foveate.trust.auditor import audit
-from foveate.trust.density_ratio import folds_of, log_ratios, posterior, rows_of
+from foveate.trust.density_ratio import _whole_bags, folds_of, joined, log_ratios, posterior
 from foveate.trust.facts import exact_interval
 from foveate.trust.kinds import co_occurrence
 from foveate.trust.other_labels import explain_away, matched
+from foveate.trust.segment_classifiers import mixture
+from foveate.trust.segment_rows import rows_of
 
 M, SHARE = 5, 0.2
 BACKGROUND = np.array([0.4, 0.3, 0.2, 0.1, 0.0, 0.0])
@@ -177,3 +179,60 @@ def test_matched_bags_have_their_other_labels_equally_often():
         share = rows.weight[of & label[:, 0]].sum() / rows.weight[of].sum()
         assert share == pytest.approx(0.5, abs=0.01)
     assert rows.weight[(y == 1) & ~label[:, 0]] == pytest.approx(0.5 / 0.2, abs=0.1)
+
+
+def small_bags(n, m=20, seed=0):
+    """Bags of which one segment has 4 more in the number of its class."""
+    chance = torch.Generator().manual_seed(seed)
+    y = torch.arange(n) % 2
+    x = torch.randn(n, m, 10, generator=chance)
+    z = torch.rand(n, m, generator=chance).argsort(1) == 0
+    x[z] += 4.0 * torch.nn.functional.one_hot(y, 10)
+    return Bag(x, y, z)
+
+
+def test_the_mixture_sees_evidence_where_trees_see_little():
+    """One of twenty segments is evidence: of 80 bags, the labels of segments are mostly noise."""
+    bag = small_bags(80)
+    labels, z = bag.y.numpy(), bag.z.numpy().ravel()
+    rows = rows_of(bag)
+    is_class = labels[rows.bag]
+    relevance = {}
+    for name in ("boosting", "mixture"):
+        log_r = log_ratios(rows, labels, 2, fold=folds_of(labels, None), classifier=name)
+        score = log_r[np.arange(len(is_class)), is_class].reshape(80, 20)
+        relevance[name] = z.reshape(80, 20)[np.arange(80), score.argmax(1)].mean()
+    assert relevance["mixture"] > relevance["boosting"] + 0.1
+    assert relevance["mixture"] > 0.7
+
+
+def test_probabilities_of_the_mixture_are_those_of_evidence():
+    """EM gives about the posterior by which the segments were drawn; no class is preferred."""
+    bag = small_bags(600, m=5)
+    rows, z = rows_of(bag), bag.z.numpy().ravel()
+    y = bag.y.numpy()[rows.bag]
+    p = mixture(rows._replace(weight=np.ones(len(y))), y, rows.x)
+    own = p[np.arange(len(y)), y]
+    assert own[z].mean() > 0.7
+    assert own[~z].mean() < 0.1
+    assert own.reshape(600, 5).sum(1).mean() == pytest.approx(1.0, abs=0.15)
+
+
+def test_the_mean_of_classifiers_is_calibrated_again():
+    """Two scores that are right in half of the rows each doubt together what both know of all."""
+    bag = small_bags(400, m=2)
+    labels, rows = bag.y.numpy(), rows_of(bag)
+    right = np.where(labels[rows.bag][:, None] == np.arange(2), 1.0, -1.0)
+    half = (np.arange(len(right)) % 2)[:, None]
+    whole = joined([4 * right * half, 4 * right * (1 - half)], rows, labels)
+    assert (np.abs(whole) > 6).all()  # the bounds of r: nothing is left to doubt
+    nothing = joined([np.zeros_like(right)] * 2, rows, labels)
+    np.testing.assert_allclose(nothing, 0.0, atol=1e-9)
+
+
+def test_the_mixture_is_trained_on_whole_bags():
+    bag = np.repeat(np.arange(3000), 10)
+    columns = (np.zeros((len(bag), 1)), bag % 2, np.ones(len(bag)), bag)
+    drawn = _whole_bags([columns], "test")[-1]
+    assert len(drawn) <= 8000
+    assert (np.bincount(drawn)[np.unique(drawn)] == 10).all()

@@ -21,16 +21,16 @@ from foveate.bags.bag import Bag
 from foveate.errors import FoveateError
 from foveate.randomness import generator
 from foveate.trust.density_ratio import (
-    Rows,
     enough_folds,
     folds_of,
+    joined,
     log_ratios,
     posterior,
     projection,
-    rows_of,
 )
 from foveate.trust.other_labels import explained, matched
 from foveate.trust.segment_evidence import masks
+from foveate.trust.segment_rows import Rows, rows_of
 from foveate.types import Array
 
 __all__ = ["Audit", "audit"]
@@ -51,8 +51,8 @@ class Audit:
         shift: Median r in the class's own bags: 1 without confounding, shape (C,).
         least: The tenth percentile of r in the class's own bags, shape (C,).
         e: Probability of being evidence of the bag's own class, shape (K, k, m).
-        opinions: The same by each classifier alone, and with other labels explained away where they
-            are known, shape (V, K, k, m).
+        opinions: The same by two auditors, trees of one kind each and the mixture, and with other
+            labels explained away where they are known, shape (V, K, k, m).
         bag_accuracy: Out-of-fold accuracy of labels read from single segments, shape (C,).
         group_drop: How much balanced accuracy of labels falls when whole groups are held out; None
             where there are no groups.
@@ -87,7 +87,7 @@ class Audit:
         return _given_some(self.e)
 
     def opinion(self, v: int) -> Array:
-        """``a`` by classifier v alone, shape (K, k, m)."""
+        """``a`` by auditor v alone, shape (K, k, m)."""
         return _given_some(self.opinions[v])
 
     @property
@@ -103,7 +103,7 @@ def audit(
     labels: Array | None = None,
     more: Bag | None = None,
     more_labels: Array | None = None,
-    classifiers: Sequence[str] = ("boosting", "forest"),
+    classifiers: Sequence[str] = ("boosting", "forest", "mixture"),
 ) -> Audit:
     """Audit labelled bags; no model takes part.
 
@@ -116,7 +116,8 @@ def audit(
         more: Further labelled bags to learn from, such as those that models were trained on.
         more_labels: The other labels of those, boolean (n', L); without them ``more`` is not used
             where ``labels`` is given.
-        classifiers: Names in :data:`~foveate.trust.density_ratio.CLASSIFIERS`.
+        classifiers: Names in :data:`~foveate.trust.segment_classifiers.CLASSIFIERS`; the last one
+            takes part in every opinion.
     """
     if labels is not None and len(bags) > 1:
         raise FoveateError(f"labels are for one set of bags, got {len(bags)} sets")
@@ -134,11 +135,12 @@ def audit(
     fold = folds_of(flat, group, enough_folds(total))
     if labels is not None:
         rows, extra = matched(rows, flat, labels[bag_index], extra, more_labels)
-    opinions = [
+    ratios = [
         log_ratios(rows, flat, classes, fold=fold, more=extra, classifier=name)
         for name in (classifiers if not rows.words else classifiers[:1])
     ]
-    log_r = np.mean(opinions, 0)
+    log_r = joined(ratios, rows, flat)
+    opinions = [joined([part, ratios[-1]], rows, flat) for part in ratios[:-1]] or [log_r]
     is_class = flat[rows.bag]
     kappa, shift, least = _background(log_r, is_class, classes)
     grid = _Grid(mask)
@@ -159,7 +161,9 @@ def audit(
         e=grid.fill(e),
         opinions=np.stack([grid.fill(part) for part in alone]),
         bag_accuracy=accuracy,
-        group_drop=None if group is None else _group_drop(rows, flat, classes, extra, accuracy),
+        group_drop=None
+        if group is None
+        else _group_drop(rows, flat, classes, extra, fold, ratios[0]),
         segments=segments,
         bags=np.bincount(flat, minlength=classes)
         + (0 if extra is None else np.bincount(extra[1], minlength=classes)),
@@ -226,13 +230,28 @@ def _bag_accuracy(log_r: Array, bag: Array, y: Array, classes: int, fold: Array)
 
 
 def _group_drop(
-    rows: Rows, y: Array, classes: int, more: tuple[Rows, Array] | None, accuracy: Array
+    rows: Rows,
+    y: Array,
+    classes: int,
+    more: tuple[Rows, Array] | None,
+    grouped: Array,
+    log_r: Array,
 ) -> float:
-    """How much the balanced accuracy of labels falls when whole groups are held out."""
+    """How much the balanced accuracy of labels falls when whole groups are held out.
+
+    Args:
+        rows: Segments of the bags.
+        y: Their bags' labels, shape (n,).
+        classes: Number of classes.
+        more: Segments and labels of other bags.
+        grouped: Folds of whole groups, shape (n,).
+        log_r: Log r of the first classifier with these folds, shape (N, C).
+    """
     fold = folds_of(y, None)
-    log_r = log_ratios(rows, y, classes, fold=fold, more=more)
-    plain = _bag_accuracy(log_r, rows.bag, y, classes, fold)
-    return float(np.nanmean(plain) - np.nanmean(accuracy))
+    plain = log_ratios(rows, y, classes, fold=fold, more=more)
+    by_bags = _bag_accuracy(plain, rows.bag, y, classes, fold)
+    by_groups = _bag_accuracy(log_r, rows.bag, y, classes, grouped)
+    return float(np.nanmean(by_bags) - np.nanmean(by_groups))
 
 
 def _choose_bags(bags: Sequence[Bag]) -> Array:

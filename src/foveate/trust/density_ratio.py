@@ -12,59 +12,30 @@ that is to be examined takes part.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
-from foveate.bags.bag import Bag
 from foveate.randomness import generator
+from foveate.trust.segment_classifiers import (
+    BINS,
+    CLASSIFIERS,
+    TRAIN_ROWS,
+    Classifier,
+    boosting,
+    count_words,
+    mixture,
+)
+from foveate.trust.segment_rows import Rows
 from foveate.types import Array
 
-__all__ = ["CLASSIFIERS", "Rows", "enough_folds", "folds_of", "label_log_ratios",
-           "log_ratios", "posterior", "projection", "rows_of"]  # fmt: skip
+__all__ = ["enough_folds", "folds_of", "joined", "label_log_ratios", "log_ratios", "posterior",
+           "projection"]  # fmt: skip
 
 FOLDS = 3
-TRAIN_ROWS = 20_000  # segments that one classifier is trained on, at most
-BINS = 64  # quantile bins of a feature for boosting
+MIXTURE_ROWS = 8_000  # segments of whole bags that the mixture is trained on, at most
 COMPONENTS = 48  # segments with more than twice as many numbers are projected to so many
 SMALLEST = 1e-3  # of a calibrated probability: bounds r from both sides
-
-
-class Rows(NamedTuple):
-    """The segments of bags, one row each.
-
-    Args:
-        x: Features, shape (N, d); word ids, shape (N,), where segments are words.
-        bag: Which bag each row belongs to, shape (N,).
-        weight: One over the number of rows of its bag, shape (N,).
-    """
-
-    x: Array
-    bag: Array
-    weight: Array
-
-    @property
-    def words(self) -> bool:
-        """Whether segments are word ids."""
-        return self.x.ndim == 1
-
-
-def rows_of(bag: Bag) -> Rows:
-    """The segments of bags as rows.
-
-    Example:
-        >>> rows_of(Bag(torch.ones(2, 3, 4), torch.tensor([0, 1]))).bag.tolist()
-        [0, 0, 0, 1, 1, 1]
-    """
-    n, m = bag.shape
-    mask = np.ones((n, m), bool) if bag.mask is None else bag.mask.numpy()
-    index = np.broadcast_to(np.arange(n)[:, None], (n, m))[mask]
-    values = bag.dense()[torch.from_numpy(mask)]
-    floating = values.is_floating_point()
-    x = values.flatten(1).numpy().astype(np.float32) if floating or values.dim() > 1 else None
-    weight = (1.0 / mask.sum(1))[index]
-    return Rows(values.numpy() if x is None else x, index, weight)
 
 
 def folds_of(y: Array, group: Array | None, folds: int = FOLDS) -> Array:
@@ -113,22 +84,37 @@ def log_ratios(
         classes: Number of classes C.
         fold: Fold of each bag, shape (n,).
         more: Segments and labels of other bags, which train all classifiers and are not scored.
-        classifier: A name in :data:`CLASSIFIERS`.
+        classifier: A name in :data:`~foveate.trust.segment_classifiers.CLASSIFIERS`.
     """
     raw = np.zeros((len(rows.x), classes))
     y_rows = y[rows.bag]
-    make = _count_words if rows.words else CLASSIFIERS[classifier]
-    prepare = _codes(rows.x) if make is _boosting else _unchanged
+    make = count_words if rows.words else CLASSIFIERS[classifier]
+    prepare = _codes(rows.x) if make is boosting else _unchanged
     x = prepare(rows.x)
-    other = None if more is None else (prepare(more[0].x), more[1][more[0].bag], more[0].weight)
+    other = None if more is None else _training_rows(more, prepare, len(y))
     for k in np.unique(fold):
         held_out = fold[rows.bag] == k
-        parts = [(x[~held_out], y_rows[~held_out], rows.weight[~held_out])]
+        parts = [tuple(part[~held_out] for part in (x, y_rows, rows.weight, rows.bag))]
         train = parts + ([other] if other is not None else [])
         raw[held_out] = _scores(make, train, x[held_out], classes, f"{classifier} {k}")
     return np.stack(
         [_calibrated(raw[:, c], y_rows == c, rows.weight) for c in range(classes)], axis=1
     )
+
+
+def joined(ratios: Sequence[Array], rows: Rows, y: Array) -> Array:
+    """Log r of several classifiers as one: their mean, calibrated again, shape (N, C).
+
+    The mean of calibrated scores is not calibrated: it doubts what most of them are sure of.
+
+    Args:
+        ratios: What :func:`log_ratios` gave, by classifier.
+        rows: The segments.
+        y: Their bags' labels, shape (n,).
+    """
+    mean, y_rows = np.mean(ratios, axis=0), y[rows.bag]
+    columns = range(mean.shape[1])
+    return np.stack([_calibrated(mean[:, c], y_rows == c, rows.weight) for c in columns], axis=1)
 
 
 def posterior(log_r: Array, kappa: Array | float) -> Array:
@@ -175,14 +161,34 @@ def label_log_ratios(
     return np.stack([_calibrated(raw[:, j], has[:, j], rows.weight) for j in columns], 1)
 
 
+def _training_rows(
+    more: tuple[Rows, Array], prepare: Callable[[Array], Array], bags: int
+) -> tuple[Array, ...]:
+    """Segments, classes, weights and bags (numbered from ``bags``) that are only learnt from."""
+    rows, y = more
+    return prepare(rows.x), y[rows.bag], rows.weight, rows.bag + bags
+
+
 def _bounded(parts: Sequence[tuple[Array, ...]], name: str) -> tuple[Array, ...]:
     """Training rows of several sources, at most :data:`TRAIN_ROWS` of them, drawn at random."""
-    joined = tuple(np.concatenate(part) for part in zip(*parts, strict=True))
-    if len(joined[0]) <= TRAIN_ROWS or joined[0].ndim == 1:
-        return joined
+    columns = tuple(np.concatenate(part) for part in zip(*parts, strict=True))
+    if len(columns[0]) <= TRAIN_ROWS or columns[0].ndim == 1:
+        return columns
     chance = generator("auditor", "rows", name)
-    pick = torch.randperm(len(joined[0]), generator=chance)[:TRAIN_ROWS].numpy()
-    return tuple(part[pick] for part in joined)
+    pick = torch.randperm(len(columns[0]), generator=chance)[:TRAIN_ROWS].numpy()
+    return tuple(part[pick] for part in columns)
+
+
+def _whole_bags(parts: Sequence[tuple[Array, ...]], name: str) -> tuple[Array, ...]:
+    """Training rows of bags drawn at random, about :data:`MIXTURE_ROWS` rows at most."""
+    columns = tuple(np.concatenate(part) for part in zip(*parts, strict=True))
+    bags, index = np.unique(columns[-1], return_inverse=True)
+    size = max(2, len(bags) * MIXTURE_ROWS // len(columns[0]))
+    if size >= len(bags):
+        return columns
+    drawn = torch.randperm(len(bags), generator=generator("auditor", "mixture", name))[:size]
+    rows = np.isin(index, drawn.numpy())
+    return tuple(part[rows] for part in columns)
 
 
 def _unchanged(x: Array) -> Array:
@@ -206,14 +212,15 @@ def _codes(x: Array) -> Callable[[Array], Array]:
 
 
 def _scores(
-    make: Callable[..., Any], parts: Sequence[tuple[Array, ...]], x: Array, classes: int, name: str
+    make: Classifier, parts: Sequence[tuple[Array, ...]], x: Array, classes: int, name: str
 ) -> Array:
     """Log-odds of every class against the rest, by a classifier of a bounded number of rows."""
-    train_x, train_y, weight = _bounded(parts, name)
+    bound = _whole_bags if make is mixture else _bounded
+    train_x, train_y, weight, bag = bound(parts, name)
     p = np.full((len(x), classes), SMALLEST)
     seen = np.unique(train_y)
     if len(seen) > 1:
-        p[:, seen] = make(train_x, train_y, weight / weight.mean(), x)
+        p[:, seen] = make(Rows(train_x, bag, weight / weight.mean()), train_y, x)
     p = np.clip(p, 1e-6, 1 - 1e-6)
     return np.log(p) - np.log1p(-p)
 
@@ -241,50 +248,3 @@ def projection(x: Array) -> Callable[[Array], Array]:
     size = min(COMPONENTS, len(pick) - 1)
     model = PCA(size, svd_solver="randomized", random_state=0, iterated_power=2).fit(x[pick])
     return lambda rows: model.transform(rows).astype(np.float32)
-
-
-def _boosting(x: Array, y: Array, weight: Array, other: Array) -> Array:
-    from sklearn.ensemble import HistGradientBoostingClassifier
-
-    model = HistGradientBoostingClassifier(
-        max_iter=60,
-        max_leaf_nodes=15,
-        max_bins=BINS,
-        learning_rate=0.1,
-        min_samples_leaf=10,
-        l2_regularization=1.0,
-        early_stopping=False,
-        random_state=0,
-    )
-    return np.asarray(model.fit(x, y, sample_weight=weight).predict_proba(other))
-
-
-def _forest(x: Array, y: Array, weight: Array, other: Array) -> Array:
-    from sklearn.ensemble import ExtraTreesClassifier
-
-    trees, most, features = (100, 6000, 0.5) if len(x) < TRAIN_ROWS else (25, 4000, 0.25)
-    model = ExtraTreesClassifier(
-        trees,
-        min_samples_leaf=5,
-        bootstrap=True,
-        max_samples=min(most, len(x)),
-        max_features=features,
-        random_state=0,
-    )
-    return np.asarray(model.fit(x, y, sample_weight=weight).predict_proba(other))
-
-
-def _count_words(x: Array, y: Array, weight: Array, other: Array) -> Array:
-    """Share of each class among the bags that a word occurs in, one pseudo-count to all classes."""
-    seen, label = np.unique(y, return_inverse=True)
-    size = int(max(x.max(), other.max())) + 1
-    prior = np.bincount(label, minlength=len(seen)) / len(label)
-    counts = np.zeros((size, len(seen)))
-    np.add.at(counts, (x, label), 1.0)
-    return (counts[other] + prior) / (counts[other].sum(1, keepdims=True) + 1)
-
-
-CLASSIFIERS: dict[str, Callable[[Array, Array, Array, Array], Array]] = {
-    "boosting": _boosting,
-    "forest": _forest,
-}

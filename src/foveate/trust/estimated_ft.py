@@ -9,7 +9,7 @@ from foveate.types import Array
 
 __all__ = ["INTERVAL_HELD", "EstimatedFT", "estimate_ft", "top_evidence"]
 
-INTERVAL_HELD = 1.0  # of identifiable cases of the second confirmation: FT is in the interval
+INTERVAL_HELD = 1.0  # of identifiable cases of both later confirmations: FT is in it
 
 SYSTEMATIC = 0.04  # error of the estimate that more bags do not lower; from the design sets
 LABELLED = 0.15  # the same where bags are matched by their other labels

@@ -17,7 +17,7 @@ Grade = Literal["trust", "trust with care", "do not trust", "cannot tell"]
 GRADES: tuple[Grade, ...] = ("trust", "trust with care", "cannot tell", "do not trust")
 
 TRUST, CARE = 0.85, 0.6  # FT from which a grade is given, measured or estimated
-LEAST_TRUST, LEAST_CARE = 0.7, 0.5  # lower ends that an estimate must have, "trust" also measured
+LEAST_TRUST, LEAST_CARE = 0.7, 0.55  # lower ends that an estimate must have, "trust" also measured
 MOST = 0.75  # upper end below which an estimate is enough for "do not trust"
 KEEP_ONLY = 0.5  # of right answers must stay with the attended segments alone
 REMOVAL = 0.3  # of right answers must change without the attended segments: half of chance, C = 2

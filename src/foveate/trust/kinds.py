@@ -17,7 +17,7 @@ from foveate.bags.bag import Bag
 from foveate.randomness import generator
 from foveate.trust.auditor import Audit
 from foveate.trust.co_occurrence import DEVIATIONS, EXCESS, SEVERAL_SHARE, co_occurrence, word_split
-from foveate.trust.density_ratio import rows_of
+from foveate.trust.segment_rows import rows_of
 from foveate.types import Array
 
 __all__ = ["KIND_NAMES", "MARKED", "Kinds", "kind_of_segments", "kinds", "marked_kind"]

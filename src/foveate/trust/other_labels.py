@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from foveate.trust.density_ratio import Rows, label_log_ratios, posterior
+from foveate.trust.density_ratio import label_log_ratios, posterior
+from foveate.trust.segment_rows import Rows
 from foveate.types import Array
 
 __all__ = ["explain_away", "explained", "matched"]

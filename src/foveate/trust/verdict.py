@@ -6,7 +6,7 @@ tell, do not trust:
 1. FT. Measured on 15 bags or more: trust from .85 with a lower end of at least .7, trust with care
    from .6, else do not trust; do not trust where it is not above chance. Else estimated, if the
    auditor can see and there is one kind of evidence (otherwise cannot tell): trust from .85 with a
-   lower end of at least .7, trust with care from .6 with a lower end of at least .5, do not trust
+   lower end of at least .7, trust with care from .6 with a lower end of at least .55, do not trust
    below .6 with an upper end below .75, else cannot tell. Fewer known bags: do not trust where even
    the upper end of their exact interval is below .6.
 2. The worst model below .6, or the models of a fold whose exact interval ends below .6: trust with

@@ -62,7 +62,7 @@ def setup_rows(run: Run) -> dict[str, str]:
     """How a run was set up, as rows of words."""
     manifest = run.manifest
     rows = {"scale": manifest["config"]["scale"], "started": manifest["created"]}
-    rows |= {"took": run_duration(manifest), "commit": manifest["commit"] or "not known"}
+    rows |= {"took": run_duration(manifest), "commit": manifest.get("commit") or "not known"}
     rows |= {k: str(v) for k, v in manifest["config"]["settings"].items()}
     return rows | {k: str(v) for k, v in manifest["versions"].items()}
 

@@ -171,7 +171,7 @@ def _setup(manifest: Mapping[str, Any]) -> dict[str, str]:
         return {}
     versions = ", ".join(f"{k} {v}" for k, v in manifest["versions"].items())
     rows = {"started": manifest["created"], "took": run_duration(manifest)}
-    rows |= {"command": manifest["command"] or "–", "commit": manifest["commit"] or "not known"}
+    rows |= {"command": manifest["command"] or "–", "commit": manifest.get("commit") or "not known"}
     rows["versions"] = versions
     return rows | {k: str(v) for k, v in manifest["config"]["settings"].items()}
 

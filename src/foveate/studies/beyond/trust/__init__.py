@@ -11,11 +11,13 @@ from foveate.jobs.experiment import EXPERIMENTS, Records, Scale, Work
 from foveate.models.efficientnet import weights_file
 from foveate.records.published import Cell, PublishedTable
 from foveate.settings import AtLeastTwo, Count, Positive, Settings, one_of
-from foveate.studies.beyond.trust.second import EVERY, SECOND
+from foveate.studies.beyond.trust.second import SECOND
 from foveate.studies.beyond.trust.sets import MODEL_VARIANTS, SETS
+from foveate.studies.beyond.trust.third import EVERY, THIRD
 from foveate.studies.published import Reproduction
 
-__all__ = ["SecondSettings", "SecondStudy", "TrustSettings", "TrustStudy"]
+__all__ = ["SecondSettings", "SecondStudy", "ThirdSettings", "ThirdStudy", "TrustSettings",
+           "TrustStudy"]  # fmt: skip
 
 FILES = {
     "mnist": ("mnist", "ylecun/mnist"),
@@ -30,6 +32,11 @@ FILES = {
     "news": ("ag_news", "fancyzhx/ag_news"),
     "offensive": ("hatexplain", "Hate-speech-CNERG/hatexplain"),
     "people": ("coco_captions_boxes", "none"),
+    "spam": ("sms_spam", "none"),
+    "domains": ("multi_domain_sentiment", "none"),
+    "films": ("yelp_polarity_sample", "none"),
+    "film": ("imdb", "none"),
+    "phrase": ("sst2", "none"),
 }
 
 ENCODED = ("cifar10", "photographs", "people")  # sets that need the encoder
@@ -103,4 +110,24 @@ class SecondStudy(TrustStudy):
         "smoke": SecondSettings(sets=("raff-single-2",), ways=1, n=100, epochs=0.1),
         "small": SecondSettings(n=300),
         "paper": SecondSettings(seeds=5, n=2000),
+    }
+
+
+class ThirdSettings(TrustSettings):
+    """The same with the sets of the third protocol."""
+
+    sets: tuple[Annotated[str, one_of(EVERY)], ...] = tuple(THIRD)
+    """Names of sets; all need files."""
+
+
+@EXPERIMENTS.register("trust-third")
+class ThirdStudy(TrustStudy):
+    """The same ways to train, on texts that no study of trust had used."""
+
+    published = PublishedTable("Verdicts on attention against FT, third confirmation")
+    about = "the same on unused texts: the third confirmation, of the auditor with a mixture"
+    scales: ClassVar[Mapping[Scale, Settings]] = {
+        "smoke": ThirdSettings(sets=("spam",), ways=1, n=100, epochs=0.1),
+        "small": ThirdSettings(n=300),
+        "paper": ThirdSettings(seeds=5, n=2000),
     }

@@ -12,7 +12,16 @@ from foveate.randomness import generator
 from foveate.types import Array
 
 __all__ = [
-    "birds", "fever", "hatexplain", "hockey", "hockey_posts", "news", "sentiment", "split_in_half",
+    "birds",
+    "fever",
+    "hatexplain",
+    "hockey",
+    "hockey_posts",
+    "latent_vectors",
+    "news",
+    "read_columns",
+    "sentiment",
+    "split_in_half",
 ]  # fmt: skip
 
 TrainTestBags = tuple[Bag, Bag, Array | None, Array | None]
@@ -28,7 +37,7 @@ def split_in_half(n: int, name: str, seed: int) -> tuple[Array, Array]:
 def birds(species: int, seed: int) -> TrainTestBags:
     """Recordings as bags of spectrogram segments; whether one species is in them."""
     folder = locate("mil_hja_birds", "none")
-    segments, bags = (_table(folder / f"{name}.parquet") for name in ("segments", "bags"))
+    segments, bags = (read_columns(folder / f"{name}.parquet") for name in ("segments", "bags"))
     x = np.stack([segments[f"x{k}"] for k in range(38)], 1).astype(np.float32)
     x = (x - x.mean(0)) / (x.std(0) + 1e-6)
     names = [name for name in bags if name.startswith("species_")]
@@ -47,7 +56,7 @@ def birds(species: int, seed: int) -> TrainTestBags:
 
 def hockey(seed: int) -> TrainTestBags:
     """Newsgroups: bags of posts, some of which are about hockey; 100 bags."""
-    table = _table(next(locate("mil_newsgroups_hockey", "none").glob("train-*.parquet")))
+    table = read_columns(next(locate("mil_newsgroups_hockey", "none").glob("train-*.parquet")))
     x = np.stack([table[f"x{k}"] for k in range(200)], 1).astype(np.float32)
     ids = list(dict.fromkeys(table["bag"].tolist()))
     parts = []
@@ -64,10 +73,10 @@ def hockey_posts(n: int, seed: int) -> TrainTestBags:
     folder = locate("newsgroups_baseball_hockey", "none")
     pools = []
     for split in ("train", "test"):
-        table = _table(next(folder.glob(f"{split}-*.parquet")), ("text", "label"))
+        table = read_columns(next(folder.glob(f"{split}-*.parquet")), ("text", "label"))
         texts = [(t, int(k)) for t, k in zip(table["text"], table["label"], strict=True) if t]
         pools.append(([t for t, k in texts if k == 0], [t for t, k in texts if k == 1]))
-    vectors = _latent([pools[0][0], pools[0][1]], [pools[1][0], pools[1][1]])
+    vectors = latent_vectors([pools[0][0], pools[0][1]], [pools[1][0], pools[1][1]])
     parts = []
     for (background, hockey), size, name in zip(vectors, (n, n // 2), ("a", "b"), strict=True):
         rng = generator("second trust study", "hockey posts", name, seed)
@@ -85,11 +94,11 @@ def news(n: int, seed: int) -> TrainTestBags:
     folder = locate("ag_news", "fancyzhx/ag_news")
     pools = []
     for split, most in (("train", 4000), ("test", 4000)):
-        table = _table(next(folder.glob(f"{split}-*.parquet")), ("text", "label"))
+        table = read_columns(next(folder.glob(f"{split}-*.parquet")), ("text", "label"))
         texts, labels = table["text"][:most], table["label"][:most]
         pools.append([texts[labels == k].tolist() for k in range(4)])
     parts = []
-    for pool, size, name in zip(_latent(*pools), (n, n // 2), ("a", "b"), strict=True):
+    for pool, size, name in zip(latent_vectors(*pools), (n, n // 2), ("a", "b"), strict=True):
         rng = generator("second trust study", "news", name, seed)
         y = torch.arange(size) % 3
         x = pool[0][torch.randint(len(pool[0]), (size, 10), generator=rng)]
@@ -103,7 +112,7 @@ def news(n: int, seed: int) -> TrainTestBags:
     return parts[0], parts[1], None, None
 
 
-def _latent(train: list[list[str]], test: list[list[str]]) -> list[list[torch.Tensor]]:
+def latent_vectors(train: list[list[str]], test: list[list[str]]) -> list[list[torch.Tensor]]:
     """Latent semantic vectors of texts in groups, learnt from the training texts."""
     from sklearn.decomposition import TruncatedSVD
     from sklearn.feature_extraction.text import TfidfVectorizer
@@ -139,8 +148,9 @@ def sentiment(n: int) -> TrainTestBags:
     from foveate.data.topic_words import sentences
 
     folder = locate("sst", "stanfordnlp/sst")
+    columns = ("tokens", "token_labels", "binary_label")
     tables = [
-        _table(next(folder.glob(f"{split}-*.parquet")), ("tokens", "token_labels", "binary_label"))
+        read_columns(next(folder.glob(f"{split}-*.parquet")), columns)
         for split in ("train", "test")
     ]
     word_id: dict[str, int] = {"": 0}
@@ -176,7 +186,8 @@ def fever(n: int) -> TrainTestBags:
     folder = locate("eraser_fever", "none")
     columns = ("document", "query", "label", "evidence_start")
     tables = [
-        _table(next(folder.glob(f"{split}-*.parquet")), columns) for split in ("validation", "test")
+        read_columns(next(folder.glob(f"{split}-*.parquet")), columns)
+        for split in ("validation", "test")
     ]
     texts = [line for row in tables[0]["document"][:n] for line in row.split("\n")]
     words = TfidfVectorizer(min_df=2, sublinear_tf=True).fit([*texts, *tables[0]["query"][:n]])
@@ -199,7 +210,7 @@ def fever(n: int) -> TrainTestBags:
     return parts[0], parts[1], None, None
 
 
-def _table(path: Any, columns: tuple[str, ...] | None = None) -> dict[str, Any]:
+def read_columns(path: Any, columns: tuple[str, ...] | None = None) -> dict[str, Any]:
     """The columns of a Parquet file, numbers and texts as arrays and the rest as lists."""
     import pyarrow.parquet as pq
 

@@ -39,7 +39,7 @@ __all__ = [
     "unit",
 ]  # fmt: skip
 
-Role = Literal["design", "confirmation", "second"]
+Role = Literal["design", "confirmation", "second", "third"]
 
 
 @dataclass(frozen=True)

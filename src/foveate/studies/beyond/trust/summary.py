@@ -14,7 +14,12 @@ from foveate.trust.grades import CARE, GRADES, TRUST
 __all__ = ["ROLES", "Row", "by_role", "row_of", "trust_cells"]
 
 SAYS_TRUST = (GRADES.index("trust"), GRADES.index("trust with care"))
-ROLES = {"design": "Design", "confirmation": "Confirmation", "second": "Second confirmation"}
+ROLES = {
+    "design": "Design",
+    "confirmation": "Confirmation",
+    "second": "Second confirmation",
+    "third": "Third confirmation",
+}
 DISTRUST, CANNOT_TELL = GRADES.index("do not trust"), GRADES.index("cannot tell")
 
 

@@ -17,8 +17,8 @@ from foveate.models.focus import FCAM, AttentionModel
 from foveate.models.nets import pair
 from foveate.randomness import generator
 from foveate.records.record import Array, Record
-from foveate.studies.beyond.trust.second import EVERY
 from foveate.studies.beyond.trust.sets import MODEL_VARIANTS, ModelVariant, Sample, TrustSet
+from foveate.studies.beyond.trust.third import EVERY
 from foveate.training.loop import fit
 from foveate.trust.auditor import Audit, audit
 from foveate.trust.examination import Trust
