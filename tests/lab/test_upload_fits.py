@@ -128,11 +128,11 @@ def test_the_verdict_equals_that_of_the_command_line(client, folder, fitted, tmp
             "--absent", "well", "--out", out)  # fmt: skip
     lab, command = open_run(folder / fitted[1]), open_run(out)
     assert lab.manifest["scores"] == command.manifest["scores"]
-    (in_lab,), (by_command,) = (
-        read_json(run.path / "trust.json")["found"] for run in (lab, command)
-    )
-    assert in_lab["verdict"] == by_command["verdict"]
-    assert in_lab["by_class"] == by_command["by_class"]
+    (in_lab,) = read_json(lab.path / "trust.json")["found"]
+    (by_command,) = read_json(command.path / "trust.json")["found"]
+    assert in_lab["verdict"]["grade"] in GRADES
+    folds = ", or fit with --folds"  # the page has no folds to choose
+    assert in_lab == json.loads(json.dumps(by_command).replace(folds, ""))
 
 
 def test_the_uploaded_file_is_kept_for_the_run(folder, fitted):

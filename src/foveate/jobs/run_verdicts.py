@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from foveate.trust.examination import Trust
     from foveate.types import PartProgress
 
-__all__ = ["EXAMINING", "examine_parts", "examine_run", "main_paradigm"]
+__all__ = ["EXAMINING", "audit_part", "examine_parts", "examine_run", "main_paradigm"]
 
 EXAMINING = "examining"
 
@@ -88,7 +88,7 @@ def examine_parts(
     tried = (*records, *job.excluded_options(run), *excluded)
     report(EXAMINING, 0, len(records) + 1)
     for part in parts:
-        audited = _audited(part) if audited is None else audited
+        audited = audit_part(part) if audited is None else audited
         results.append(_examined(part, declared, audited, tried, records[part.name]))
         report(EXAMINING, len(results), len(records) + 1)
     report(EXAMINING, 1, 1)
@@ -145,7 +145,7 @@ def _has_attention(name: str) -> bool:
     return not PARADIGMS.get(name)().whole_bag
 
 
-def _audited(part: "TrainedPart") -> "Audit | None":
+def audit_part(part: "TrainedPart") -> "Audit | None":
     """The audit of the bags, for all paradigms; None if they are too many to keep in memory."""
     from foveate.trust.auditor import audit
     from foveate.trust.examined_bags import CELLS

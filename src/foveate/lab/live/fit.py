@@ -180,7 +180,7 @@ def fit_and_examine(
     )
     open_job(run).write_report(run, run.path / "report.html")
     test = held_out(collection, run.path)
-    examine_fit(run, collection, test, fit_request.absent, {}, report)
+    examine_fit(run, fit_request.absent, {}, report)
     _write_tables(run, test, name)
     return run
 

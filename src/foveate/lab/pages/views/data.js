@@ -2,20 +2,18 @@
 
 import { addressOf, params, setParams } from "../core/address.js";
 import { get, loadTheme, post, upload } from "../core/api.js";
-import { h, render, uniqueId } from "../core/dom.js";
+import { h, render } from "../core/dom.js";
 import { followJob, hasEnded, loadJob, stopJob } from "../core/job.js";
 import { emptyState, errorState, loadingState, renderAsync } from "../ui/states.js";
 import { columnEditor } from "./data_columns.js";
 import { fitProgress, fitSettings } from "./data_fit.js";
+import { fileChooser } from "./file_chooser.js";
 import { fitResult, verdictPanel } from "./fit_result.js";
 
 const LEAD =
   "Choose a table or an array file of labelled bags. The lab shows how it reads the columns, fits " +
   "several ways to attend, and says whether the attention can be trusted. Nothing leaves this machine.";
 const EXAMPLE = "examples/fit-pumps";
-const FORMATS =
-  "CSV, TSV, JSON lines or Parquet with a row for each segment; or NPZ. Up to 64 MB and a million " +
-  "segments. A copy is stored in the runs folder while it is needed.";
 
 export async function open(container) {
   const theme = await loadTheme();
@@ -88,7 +86,7 @@ export async function open(container) {
     }
     draw();
     if (!hasEnded(job)) {
-      const handlers = { state: draw, setup: draw, frame: drawWork, result: draw, end: draw };
+      const handlers = { state: draw, setup: draw, frame: draw, result: draw, end: draw };
       const lost = () => progress?.update(job, { lost: true });
       stream = followJob(job, { ...handlers, lost, reload: attach });
     }
@@ -112,6 +110,7 @@ export async function open(container) {
   }
 
   function draw() {
+    if (rereading && !hasBeenRead()) return;
     drawColumns();
     drawWork();
     if (job.result?.run && job.state === "done") {
@@ -136,14 +135,41 @@ export async function open(container) {
     render(columns, columnEditor(job.job.name, view, editable ? changeRoles : null));
   }
 
+  // While the file is read again its menus stay as they are, so that the focus does; a role that is
+  // changed meanwhile is sent afterwards.
+  let rereading = false;
+  let nextRoles = null;
   async function changeRoles(roles) {
+    if (rereading) {
+      nextRoles = roles;
+      return;
+    }
+    rereading = work.inert = true;
+    job.state = "running";
     try {
       await post(`/api/uploads/${job.id}/columns`, roles);
-      if (stream) stream.close();
+      stream?.close();
       await attach();
     } catch (error) {
+      finishReading();
+      columnForm = "";
+      await attach();
       chooser.fail(error);
     }
+  }
+
+  function finishReading() {
+    rereading = work.inert = false;
+  }
+
+  // Whether the page can be drawn: the file has been read again, and no other role waits.
+  function hasBeenRead() {
+    if (!["ready", "idle"].includes(job.state) && !hasEnded(job)) return false;
+    finishReading();
+    const roles = nextRoles;
+    nextRoles = null;
+    if (roles && !hasEnded(job)) changeRoles(roles);
+    return !roles;
   }
 
   let settings = null;
@@ -202,49 +228,6 @@ export async function open(container) {
     leave: () => {
       stream?.close();
       current?.leave();
-    },
-  };
-}
-
-function fileChooser(send) {
-  const id = uniqueId("file");
-  const problem = h("div", {});
-  const take = (files) => files[0] && send(files[0]);
-  const input = h("input", {
-    id,
-    type: "file",
-    accept: ".csv,.tsv,.jsonl,.parquet,.npz",
-    onchange: () => take(input.files),
-  });
-  const highlight = (on) => (event) => {
-    event.preventDefault();
-    zone.classList.toggle("over", on);
-  };
-  const zone = h(
-    "div",
-    {
-      class: "drop",
-      ondragover: highlight(true),
-      ondragleave: highlight(false),
-      ondrop: (event) => {
-        highlight(false)(event);
-        take(event.dataTransfer.files);
-      },
-    },
-    h("p", {}, h("label", { for: id }, "Drop a file here, or choose one: "), input),
-    h("p", { class: "note" }, FORMATS),
-  );
-  const summary = h("summary", {}, "The file");
-  const details = h("details", { class: "panel", open: true }, summary, zone, problem);
-  return {
-    element: details,
-    collapse: (title) => {
-      details.open = false;
-      if (title) summary.textContent = title;
-    },
-    fail: (error) => {
-      render(problem, error && errorState(error));
-      if (error) details.open = true;
     },
   };
 }

@@ -39,6 +39,7 @@ export function columnEditor(name, view, change) {
         if (!names.includes(other) && next[other] === role) next[other] = "left out";
       }
     }
+    Object.assign(roles, next);
     change(next);
   };
   return h(
