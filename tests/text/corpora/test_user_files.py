@@ -123,7 +123,7 @@ def test_what_is_wrong_in_a_csv_file_is_named(tmp_path, text, why):
     [
         ("", "line 2: is empty"),
         ("{text: 1}", "line 2: not JSON"),
-        ("[1]", "line 2: must be an object"),
+        ("[1]", "line 2: must be one object"),
         ('{"text": 5, "label": 1}', "line 2: must be a text, got 5"),
         ('{"label": 1}', "line 2: the text is empty"),
         ('{"text": "b"}', "line 2: the label is missing"),

@@ -32,7 +32,7 @@ LANGUAGES = (
 def kind_of(path: str | Path) -> Literal["texts", "pairs"]:
     """Whether a table holds labelled texts or sentence pairs, by the names of its columns."""
     path = Path(path)
-    names = column_names(path)
+    names = column_names(path, pairs=True)
     labelled = _first_of(names, TEXT) and _first_of(names, LABEL)
     if bool(labelled) != bool(_sides(names)):
         return "texts" if labelled else "pairs"
