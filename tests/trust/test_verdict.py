@@ -195,6 +195,17 @@ def test_the_verdict_names_what_overturns_answers_where_pointing_is_right():
     assert text.endswith("One segment of a bag where nothing is overturns 90 % of 'a'.")
 
 
+def test_care_for_another_reason_than_where_models_look_says_that_reason():
+    counts = replace(GOOD, repeat_flips=0.4)
+    verdict = overall_verdict([class_verdict(counts)], [counts], 0.95, 0.1)
+    assert verdict.grade == "trust with care"
+    assert "Repeating one segment of a bag overturns 40 %" in verdict.summary
+    assert "check where they point" not in verdict.summary
+    elsewhere = replace(GOOD, estimate=0.7, low=0.6)
+    verdict = overall_verdict([class_verdict(elsewhere)], [elsewhere], 0.7, 0.1)
+    assert "check where they point for 'a'" in verdict.summary
+
+
 def test_chance_stands_beside_the_ft_of_the_whole():
     text = overall_verdict([class_verdict(GOOD)], [GOOD], 0.95, 0.1).summary
     assert text.startswith("They look at the evidence in about 95 % of bags (chance 10 %)")

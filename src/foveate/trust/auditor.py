@@ -43,7 +43,7 @@ class Audit:
     """What the auditor knows of K sets of bags; K is 1, or one set for each model.
 
     Args:
-        picked: Which bags of each set were audited, shape (k,).
+        bag_index: Which bags of each set were audited, shape (k,).
         y: Their labels, shape (K, k).
         mask: Where segments exist, shape (K, k, m).
         log_r: Log likelihood ratio of every segment and class, shape (K, k, m, C).

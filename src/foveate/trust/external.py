@@ -61,7 +61,7 @@ class External(Subject):
         ...     return (alpha * x[..., 1]).sum(1), s
         >>> x = torch.tensor([[[0.0, 1.0], [0.0, 3.0]], [[0.0, -1.0], [9.0, -2.0]]])
         >>> subject = External(model, Bag(x, torch.tensor([1, 0])))
-        >>> subject.look([Bag(x, torch.tensor([1, 0]))]).alpha[0, 0].tolist()
+        >>> subject.read([Bag(x, torch.tensor([1, 0]))]).alpha[0, 0].tolist()
         [0.5, 0.5]
         >>> subject.notes[0]
         'Attention is returned as scores, before normalisation; the softmax of them is read.'

@@ -216,8 +216,10 @@ def overall_verdict(
     decisive = [row for row in rows if row[1].grade == grade]
     decisive += blind if grade == "trust with care" else []
     names = [f.name for f, _ in decisive]
-    text = whole_sentence(grade, value, names, chance=chance, all_graded=not blind)
-    if grade == "do not trust" and ft_grade(decisive[0][0]) != grade:  # it is not where they look
-        text += f" {decisive[0][1].summary}"
+    first, verdict = decisive[0]
+    reason = verdict.summary if grade == "trust with care" and ft_grade(first) == "trust" else ""
+    text = whole_sentence(grade, value, names, chance=chance, all_graded=not blind, reason=reason)
+    if grade == "do not trust" and ft_grade(first) != grade:  # it is not where they look
+        text += f" {verdict.summary}"
     why = tuple(dict.fromkeys(v.summary for _, v in decisive)) if grade != "trust" else ()
     return Verdict(grade, text, why, by_class([(f.name, v.next) for f, v in decisive]))

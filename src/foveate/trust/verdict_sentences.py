@@ -125,6 +125,7 @@ def whole_sentence(
     *,
     chance: float = float("nan"),
     all_graded: bool = True,
+    reason: str = "",
 ) -> str:
     """The sentence on all classes.
 
@@ -133,18 +134,21 @@ def whole_sentence(
         value: FT of the whole, measured or estimated; nan where nothing is known.
         names: The classes that decide the grade.
         chance: FT of a random segment.
-        all_graded: Whether every class that has evidence could be judged.
+        all_graded: Whether every class that has evidence could be graded.
+        reason: Why "trust" is not given, where it is not where models look.
     """
     text = "How often they look at the evidence is not known"
     if not np.isnan(value):
         text = f"They look at the evidence in about {100 * value:.0f} % of bags"
-        text += "" if all_graded else " of the classes that can be judged"
+        text += "" if all_graded else " of the classes that can be graded"
         text += "" if np.isnan(chance) else f" (chance {100 * chance:.0f} %)"
     return (
         text
         + {
             "trust": ", in every class that has evidence, and their answers depend on it.",
-            "trust with care": f"; check where they point for {listed(names)}.",
+            "trust with care": f". {reason}"
+            if reason
+            else f"; check where they point for {listed(names)}.",
             "do not trust": f"; do not rely on where they point for {listed(names)}.",
             "cannot tell": ".",
         }[grade]
