@@ -15,7 +15,6 @@ def test_rows_say_whether_the_goal_is_met_or_why_they_were_not_run():
         "processor": "p",
         "cores": 2,
         "threads": 1,
-        "load": 0.5,
         "python": "3",
         "versions": {},
     }
@@ -31,3 +30,9 @@ def test_rows_say_whether_the_goal_is_met_or_why_they_were_not_run():
     assert "| b | 0.9 | 1.25 … 2 | 1 | not met |" in text
     assert "| c | – | – | 2 | not run: No module named 'jax' |" in text
     assert "| growth in bags | 1.11 | 0.80 | 10: 3 |" in text
+    assert "All rows are from an earlier run." in text
+    run = {"date": "2026-01-02", "load": 0.5, "source": "a"}
+    text = performance_page.page({"machine": machine, "rows": [row | run for row in rows]})
+    assert "Measured on 2026-01-02, load 0.5 to 0.5, all with the same code." in text
+    text = performance_page.page({"machine": machine, "rows": [rows[0] | run, *rows[1:]]})
+    assert "2 of 3 rows are from an earlier run." in text
