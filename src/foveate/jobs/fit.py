@@ -43,6 +43,8 @@ from foveate.userdata.training_rules import (
     parse_class_weight,
 )
 
+__all__ = ["BAGS", "INPUTS", "FitJob", "resume_fit", "start_fit"]
+
 INPUTS = "inputs"  # folder with the bags, while workers train
 BAGS = "bags.safetensors"
 RESULTS = (
