@@ -272,3 +272,10 @@ def test_a_whole_without_an_estimate_does_not_say_where_models_look():
     verdict = overall_verdict([class_verdict(facts_of_class)], [facts_of_class], float("nan"))
     assert verdict.grade == "do not trust"
     assert verdict.summary.startswith("How often they look at the evidence is not known;")
+
+
+def test_a_second_empty_class_is_not_advised():
+    """Where a class was declared empty, the others are not suspected of meaning nothing."""
+    facts = replace(GOOD, removal=0.0, estimate=0.4, low=0.3, high=0.5)
+    assert any("--absent" in step for step in class_verdict(facts).next)
+    assert not any("--absent" in step for step in class_verdict(facts, ("absent",)).next)

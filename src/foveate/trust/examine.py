@@ -143,7 +143,8 @@ def _concluded(
     values, where = _localised(reading, sets, known, size)
     results = ask(q, marks, values, known)
     facts = [result.facts for result in results]
-    verdicts = [class_verdict(fact, q.tried) for fact in facts]
+    tried = (*q.tried, "absent") if q.absent else q.tried
+    verdicts = [class_verdict(fact, tried) for fact in facts]
     scores, model_scores = model_estimates(results), score(marks, tuple(q.empty))
     sure, whole, chance = whole_ft(where, scores, facts)
     chosen = chosen_evidence(q.audit, results)

@@ -26,8 +26,8 @@ def next_steps(facts: ClassFacts, grade: Grade, tried: Sequence[str] = ()) -> tu
     Args:
         facts: Of one class.
         grade: Of that class.
-        tried: Paradigms and options of training ("supervise-focus") that were used already, or
-            that do not apply, and are not advised.
+        tried: Paradigms and options ("supervise-focus", "absent") that were used already, or that
+            do not apply, and are not advised.
     """
     overfitted = (OVERFITTED,) if facts.overfitted else ()
     if grade == "trust":
@@ -42,9 +42,9 @@ def next_steps(facts: ClassFacts, grade: Grade, tried: Sequence[str] = ()) -> tu
 
 def absent_steps(facts: Sequence[ClassFacts]) -> tuple[str, ...]:
     """What to declare of classes without visible evidence, where another class has some."""
-    if not any(f.presence == "some" for f in facts):
+    if any(f.absent for f in facts) or not any(f.presence == "some" for f in facts):
         return ()
-    unknown = [f.name for f in facts if f.presence == "unknown" and f.bags and not f.absent]
+    unknown = [f.name for f in facts if f.presence == "unknown" and f.bags]
     return tuple(_declare_absent(name) for name in unknown)
 
 
@@ -103,22 +103,23 @@ def _about_training(facts: ClassFacts, tried: Sequence[str]) -> Iterator[str]:
         yield f"Train with --paradigms {fresh[0]} and examine again."
     if np.isnan(facts.stability):
         yield "Train three seeds and examine them together."
-    yield from _about_default(facts)
+    yield from _about_default(facts, tried)
 
 
 def _about_external_models(facts: ClassFacts, tried: Sequence[str]) -> Iterator[str]:
     """What to do about models whose training this library does not know."""
-    del tried
     if facts.accuracy < ACCURATE:
         right = f"Only {100 * facts.accuracy:.0f} % of the bags of '{facts.name}' are right"
         yield f"{right}: a more accurate model may also look elsewhere."
     if np.isnan(facts.stability) and facts.reread:
         yield "Give models of three seeds as a list, to see whether their attention agrees."
-    yield from _about_default(facts)
+    yield from _about_default(facts, tried)
 
 
-def _about_default(facts: ClassFacts) -> Iterator[str]:
+def _about_default(facts: ClassFacts, tried: Sequence[str]) -> Iterator[str]:
     """What a class may mean whose answers stay without its evidence, or that which overturns it."""
+    if "absent" in tried:
+        return
     looked_at = is_measured(facts) or facts.estimate >= CARE  # it has evidence, and models see it
     if facts.removal < REMOVAL and not looked_at:
         yield _declare_absent(facts.name)
