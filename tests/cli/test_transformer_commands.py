@@ -90,7 +90,7 @@ def test_read_with_a_saved_classifier(reviews):
 
 def test_explain_with_a_saved_classifier(reviews):
     arguments = ("explain", "bert", "reviews.csv", "--out", "words.csv", "--page", "page.html")
-    assert "80 texts, bert, ranked by evidence" in succeed(*arguments)
+    assert "80 texts, bert, ranked by posterior" in succeed(*arguments)
     with (reviews / "words.csv").open() as file:
         words = list(csv.DictReader(file))
     assert len(words) == 80 * 7

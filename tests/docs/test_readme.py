@@ -14,7 +14,12 @@ def test_python_example_prints_the_lines_below_it(tmp_path, monkeypatch, capsys)
     assert len([line for line in code.splitlines() if line.strip()]) <= 10
     monkeypatch.chdir(tmp_path)
     exec(compile(code, "README.md", "exec"), {})
-    assert capsys.readouterr().out == printed
+    output = capsys.readouterr().out
+    number = re.compile(r"\d+(?= %)")
+    assert number.sub("#", output) == number.sub("#", printed)
+    # Percentages vary by a point with the number of threads, which changes the order of sums.
+    percentages = [[int(n) for n in number.findall(text)] for text in (output, printed)]
+    assert all(abs(a - b) <= 2 for a, b in zip(*percentages, strict=True))
 
 
 def test_make_commands_are_targets():

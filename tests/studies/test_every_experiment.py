@@ -91,7 +91,7 @@ def test_settings_that_leave_nothing_to_do_are_refused(name, changes, tmp_path):
         ("agreement", {"pairs": ("multi31k",)}, "unknown set of sentence pairs 'multi31k'. Did"),
         ("direct-classifier", {"sets": ("nope",)}, "sets: must be .* got 'nope'"),
         ("flows", {"steps": (0.8,)}, "steps: .*at least 2 items"),
-        ("trust", {"sets": ("nope",)}, "sets: must be one of 61 names, .* got 'nope'"),
+        ("trust", {"sets": ("nope",)}, "sets: must be one of 71 names, .* got 'nope'"),
         ("witness", {"sets": ("nope",)}, "sets: must be among digits-5, .*, got 'nope'"),
         ("witness", {"chosen_on": ("nope",)}, "chosen-on: must be among digits-5, .*, got 'nope'"),
         ("witness", {"tried": ("witness 1",)}, "must be one of 46 names, .* got 'witness 1'"),

@@ -337,10 +337,10 @@ def test_convolutions_take_parts_that_fit_the_cache(name, rng, monkeypatch):
 @pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("sets", [1, 2])
 @pytest.mark.parametrize("d", [4, 40])  # segments of a few numbers have a layout of their own
-def test_views_of_single_bags_are_their_batches(masked, sets, d, chance):
+def test_views_of_single_bags_are_their_batches(masked, sets, d, rng):
     def bags():
-        mask = torch.arange(6) < torch.randint(1, 7, (7, 1), generator=chance) if masked else None
-        return Bag(torch.randn(7, 6, d, generator=chance), torch.arange(7) % 2, mask=mask)
+        mask = torch.arange(6) < torch.randint(1, 7, (7, 1), generator=rng) if masked else None
+        return Bag(torch.randn(7, 6, d, generator=rng), torch.arange(7) % 2, mask=mask)
 
     stacked = MemberBags([bags() for _ in range(sets)] if sets > 1 else bags(), 2)
     rows, member = torch.tensor([[3, 0, 6, 2]]), torch.tensor([1])
@@ -355,7 +355,7 @@ def test_views_of_single_bags_are_their_batches(masked, sets, d, chance):
         assert all(stacked.holds(view.x) for view in views) == (d == 40)
 
 
-def test_bags_of_a_bank_have_no_views(chance):
-    x = Mosaics(torch.randn(9, 4, generator=chance), torch.arange(6).view(2, 3))
+def test_bags_of_a_bank_have_no_views(rng):
+    x = Mosaics(torch.randn(9, 4, generator=rng), torch.arange(6).view(2, 3))
     bank = MemberBags(Bag(x, torch.tensor([0, 1])), 1)
     assert bank.single_bags(torch.tensor([[0, 1]]), torch.tensor([0]), trim=True) is None

@@ -236,3 +236,12 @@ def test_the_mixture_is_trained_on_whole_bags():
     drawn = _whole_bags([columns], "test")[-1]
     assert len(drawn) <= 8000
     assert (np.bincount(drawn)[np.unique(drawn)] == 10).all()
+
+
+def test_the_mixture_of_constant_segments_sees_nothing():
+    """Segments that are all the same tell no class: every one has the same small probability."""
+    bag = Bag(torch.ones(8, 4, 3), torch.arange(8) % 2)
+    rows = rows_of(bag)
+    p = mixture(rows._replace(weight=np.ones(32)), bag.y.numpy()[rows.bag], rows.x)
+    np.testing.assert_allclose(p, p[0, 0], atol=1e-6)
+    assert (p < 0.5).all()

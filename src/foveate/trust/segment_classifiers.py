@@ -26,6 +26,7 @@ TRAIN_ROWS = 20_000  # segments that one classifier is trained on, at most
 BINS = 64  # quantile bins of a feature for boosting
 PENALTY = 0.02  # inverse strength of the penalty on the weights of the mixture
 ROUNDS = 6  # of EM
+LEAST_WEIGHT = 1e-4  # rows of less are left out
 
 Classifier = Callable[[Rows, Array, Array], Array]
 """From rows, the class of each, and other segments: a probability by class that has rows."""
@@ -112,10 +113,13 @@ def _some_in_every_bag(e: Array, bag: Array) -> Array:
 
 
 def _logistic(x: Array, y: Array, weight: Array) -> Any:
+    """Logistic regression; a constant where only one class has weight, as without any evidence."""
+    from sklearn.dummy import DummyClassifier
     from sklearn.linear_model import LogisticRegression
 
-    rows = weight > 1e-4
-    model = LogisticRegression(C=PENALTY, max_iter=100)
+    rows = weight > LEAST_WEIGHT
+    constant = len(np.unique(y[rows])) == 1
+    model = DummyClassifier() if constant else LogisticRegression(C=PENALTY, max_iter=100)
     return model.fit(x[rows], y[rows], sample_weight=weight[rows])
 
 

@@ -55,9 +55,10 @@ class FocusClassifier(BagTrainer, ClassifierMixin, BaseEstimator):
             trained on them, as ``predict_proba`` gives them.
 
     Example:
-        >>> chance = np.random.default_rng(0)
+        >>> import numpy as np
+        >>> rng = np.random.default_rng(0)
         >>> y = np.array(["no", "yes"] * 20)
-        >>> bags = [chance.normal(size=(4, 2)) for _ in y]
+        >>> bags = [rng.normal(size=(4, 2)) for _ in y]
         >>> for bag, label in zip(bags, y):
         ...     bag[2] += 8 * (label == "yes")
         >>> model = FocusClassifier("soft", epochs=40, lr=0.02).fit(bags, y)

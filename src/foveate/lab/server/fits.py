@@ -139,7 +139,7 @@ def kinds_of_evidence(examined: Mapping[str, Mapping[str, Any]]) -> list[dict[st
     for examination in examined.values():
         for row in examination["by_class"]:
             kinds = row["answers"].get("kinds") or {}
-            if kinds.get("several") or kinds.get("chosen"):
+            if kinds.get("examples") and (kinds.get("several") or kinds.get("chosen")):
                 classes.setdefault(row["name"], {"class": row["name"], "kinds": kinds["examples"]})
     return list(classes.values())
 

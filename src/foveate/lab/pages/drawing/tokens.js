@@ -12,7 +12,7 @@ function paragraph(spans) {
 }
 
 // Shades let the word stay readable; on a dark ground they must be stronger to be seen.
-const strongest = () => (dark.matches ? 0.9 : 0.6);
+const strongest = () => (dark.matches ? 0.65 : 0.6);
 
 // Opacity grows with √α; relevant words are framed.
 export function drawTokens(tokens, z, theme) {
