@@ -81,4 +81,6 @@ def test_fit_with_few_test_bags_suggests_more():
     assert steps[0].command == "foveate trust pumps"
     assert steps[-1].text == "Collect more test bags: 12 leave wide intervals."
     assert len(fit_steps({"sizes": {"parts": {"test": 80}}}, "pumps", done=True)) == 3
+    examined = fit_steps({"sizes": {"parts": {"test": 80}}}, "pumps", done=True, examined=True)
+    assert examined[0].text == "Predict new bags."
     assert len(explain_steps(labelled=True, examined_by="foveate trust pumps")) == 1

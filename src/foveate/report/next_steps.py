@@ -69,18 +69,22 @@ def _recommended(outcomes: Sequence[Outcome]) -> str | None:
     )
 
 
-def fit_steps(manifest: Mapping[str, Any], name: str, *, done: bool) -> list[Step]:
+def fit_steps(
+    manifest: Mapping[str, Any], name: str, *, done: bool, examined: bool = False
+) -> list[Step]:
     """Suggestions below the results of a fit.
 
     Args:
         manifest: The manifest of the run.
         name: Name of the run.
         done: Whether the run is finished.
+        examined: Whether it has a verdict on its attention.
     """
     if not done:
         return [Step("Finish this run.", f"foveate resume {name}")]
+    trust = Step("Check whether the attention can be trusted.", f"foveate trust {name}")
     steps = [
-        Step("Check whether the attention can be trusted.", f"foveate trust {name}"),
+        *(() if examined else (trust,)),
         Step("Predict new bags.", f"foveate predict {name} NEW --out predictions.csv"),
         Step(
             "Draw the evidence in new bags.",

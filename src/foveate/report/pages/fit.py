@@ -48,6 +48,7 @@ def _context(run: Run) -> dict[str, Any]:
     # Records without focus scores are those of baselines.
     named = {label(k): record for k, record in records.items() if "s" in record.final}
     chosen, name = manifest.get("chosen"), run.path.resolve().name
+    examined = (run.path / "trust.json").exists()
     classes = [str(name) for name in manifest["classes"]]
     bags = load_gallery(run.path / "gallery.npz")
     views = [bag_view(bag, classes, manifest["columns"], f"bag-{k}") for k, bag in enumerate(bags)]
@@ -61,7 +62,8 @@ def _context(run: Run) -> dict[str, Any]:
         "rule": manifest["rule"],
         "groups": manifest["sizes"]["groups"] is not None,
         "examples": bag_examples(views) if chosen else [],
-        "steps": fit_steps(manifest, name, done=run.done),
+        "steps": fit_steps(manifest, name, done=run.done, examined=examined),
+        "examined": examined,
         "data": _data(manifest),
         "warnings": manifest.get("warnings", ()),
         "forced": manifest.get("forced", ()),
